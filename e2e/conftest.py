@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
-from drakit_kind.cluster import Cluster, ClusterError, Driver
+from drakit_kind.cluster import ClusterError, Driver
 from drakit_kind.clusters import manifests
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.testing.chosen_cluster import require_cluster
 from drakit_kind.testing.pod_endings import NO_ANSWER, end_pods
 from drakit_kind.testing.reported import teardown_failure
@@ -212,7 +213,7 @@ def _what_the_backend_can(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="session")
 def cluster(cluster: Cluster) -> Cluster:
     """The plugin's, with a note of how long it took to start."""
-    if ready := getattr(cluster, "ready_seconds", 0.0):  # none of one that another worker has started
+    if ready := cluster.ready_seconds:  # none of one that another worker has started
         workers = "1" if cluster.spec.real else os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")
         _FIGURES[f"cluster ready, {workers} starting at once"] = f"{ready:.2f} s"
     return cluster

@@ -9,8 +9,8 @@ import pytest
 
 from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.cluster import Cluster
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import deployment, pod
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.processes.command_output import output

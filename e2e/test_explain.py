@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.cluster import Cluster
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import pod
 from e2e.hardware import StartGpus
 

@@ -19,8 +19,8 @@ from drakit_api.typed_objects import AllocationResult, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.cluster import Cluster
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from e2e.once_allowed import OnceAllowed
 
 pytestmark = [

@@ -20,8 +20,9 @@ from drakit_api.features import FeatureGates
 from drakit_api.layouts import mixins
 from drakit_api.layouts import pool_sizes as sizes
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
+from drakit_kind.cluster import ClusterSpec, DriverSpec
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import claim, pod, request
 from drakit_kind.processes.drivers import driver_name, pools_of
 from e2e.hardware import TakeNodes

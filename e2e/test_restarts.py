@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind.cluster import Cluster, Component
+from drakit_kind.cluster import Component
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import pod
 from e2e.fence import await_controllers
 from e2e.hardware import StartGpus

@@ -10,8 +10,8 @@ import pytest
 
 from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import DEPLOYMENTS, ENDPOINT_SLICES, PODS, SERVICES
-from drakit_kind.cluster import Cluster
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import deployment, pod
 from drakit_kind.processes.command_output import output
 

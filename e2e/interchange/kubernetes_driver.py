@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from drakit_client.resources import RESOURCE_SLICES
-from drakit_kind.cluster import Cluster
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.processes.process import tied
 

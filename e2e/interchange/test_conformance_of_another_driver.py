@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from drakit_client.resources import SERVICE_ACCOUNTS
-from drakit_kind.cluster import Cluster, ClusterSpec, Component
+from drakit_kind.cluster import ClusterSpec, Component
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.backends import real_components
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.conformance.records import read
 from drakit_kind.local.backend import LocalCluster
 from drakit_kind.testing.reported import reported

@@ -19,8 +19,9 @@ import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
 from drakit_driver.profiles.reading import catalog
-from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
+from drakit_kind.cluster import ClusterSpec, Driver, DriverSpec
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import claim, device_class, pod, request
 from drakit_kind.local.backend import LocalCluster
 from drakit_kind.testing.reported import reported

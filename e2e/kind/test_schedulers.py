@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
-from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
+from drakit_kind.cluster import ClusterSpec, Driver, DriverSpec
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import pod
 from drakit_kind.kind.backend import SCHEDULER_NAME
 from drakit_kind.testing.reported import reported

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.cluster import Cluster, ClusterSpec, Component
+from drakit_kind.cluster import ClusterSpec, Component
 from drakit_kind.clusters.backends import real_components
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.testing.reported import reported
 from drakit_kind.testing.settings.values import backend, text
 from e2e.matrix.row import Row, StillLacking

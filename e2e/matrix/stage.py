@@ -22,9 +22,10 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
     SERVICE_ACCOUNTS,
 )
-from drakit_kind.cluster import Cluster, Component, Driver, DriverSpec, minor_version
+from drakit_kind.cluster import Component, Driver, DriverSpec, minor_version
 from drakit_kind.clusters import manifests
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.lifecycle import Cluster
 from e2e.hardware import Gpus
 from e2e.ledger import Ledger, results
 from e2e.matrix.versions import last_started

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from drakit_client.resources import RESOURCE_SLICES as RESOURCE_SLICES
     from drakit_client.resources import Resource as Resource
     from drakit_driver.profiles.reading.layout_files import load_layout as load_layout
-    from drakit_kind.cluster import Cluster as Cluster
     from drakit_kind.cluster import ClusterError as ClusterError
     from drakit_kind.cluster import ClusterSpec as ClusterSpec
     from drakit_kind.cluster import Driver as Driver
     from drakit_kind.cluster import DriverSpec as DriverSpec
     from drakit_kind.clusters.api import Api as Api
     from drakit_kind.clusters.api import WaitTimeout as WaitTimeout
+    from drakit_kind.clusters.lifecycle import Cluster as Cluster
     from drakit_kind.clusters.manifests import claim as claim
     from drakit_kind.clusters.manifests import claim_template as claim_template
     from drakit_kind.clusters.manifests import deployment as deployment
@@ -63,7 +63,7 @@ _HOMES = {
     # Clusters of tests
     "Api": "drakit_kind.clusters.api",
     "ApiError": "drakit_client.errors",
-    "Cluster": "drakit_kind.cluster",
+    "Cluster": "drakit_kind.clusters.lifecycle",
     "ClusterError": "drakit_kind.cluster",
     "ClusterSpec": "drakit_kind.cluster",
     "Driver": "drakit_kind.cluster",

@@ -1,8 +1,4 @@
-"""One interface for every kind of test cluster, so that a story is written once and runs on all of them.
-
-A backend decides what stands behind it: one Python process (``embedded``), real binaries, or kind. What a story may use
-is what stands here; anything else it needs, it does through the Kubernetes API.
-"""
+"""What a test cluster is asked to be, and what is wrong with such a wish; ``clusters.lifecycle`` has the cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from drakit_api import formats, limits
@@ -214,37 +209,3 @@ class Driver(Protocol):
 
     def logs(self) -> str:
         """What it has printed so far."""
-
-
-class Cluster(Protocol):
-    """A running cluster."""
-
-    @property
-    def spec(self) -> ClusterSpec:
-        """What was asked for."""
-
-    @property
-    def kubeconfig(self) -> Path:
-        """A file that kubectl and every client library can read; private to the user."""
-
-    def start(self) -> None:
-        """Start and wait until nodes are Ready. Raises ``ClusterError`` with the log's end otherwise."""
-
-    def stop(self) -> None:
-        """Stop everything that was started and remove what is not worth keeping."""
-
-    def restart(
-        self,
-        component: Component,
-        *,
-        version: str | None = None,
-        gates: Mapping[str, bool] | None = None,
-        emulated_version: str | None = None,
-    ) -> None:
-        """Stop one component and start it again on the same data, possibly as another version or with other gates."""
-
-    def logs(self, component: Component | None = None) -> str:
-        """The log of one component, or of all."""
-
-    def driver(self, spec: DriverSpec) -> Driver:
-        """A driver instance on some nodes, not started yet."""

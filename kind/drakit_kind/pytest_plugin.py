@@ -22,8 +22,9 @@ from drakit_kind.testing.settings.short_names import forget_values, nobodys, wri
 from drakit_kind.testing.settings.values import path
 
 if TYPE_CHECKING:
-    from drakit_kind.cluster import Cluster, ClusterSpec, Driver
+    from drakit_kind.cluster import ClusterSpec, Driver
     from drakit_kind.clusters.api import Api
+    from drakit_kind.clusters.lifecycle import Cluster
     from drakit_kind.testing.cluster_turns import ClusterTurns
     from drakit_kind.testing.session_clusters import SessionClusters, StartedCluster
     from drakit_kind.testing.shared_cluster import SharedCluster

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from drakit_kind.cluster import COMPONENTS, Cluster, ClusterError, ClusterSpec, Component, DriverSpec, check_names
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec, check_names
 from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.kind.backend import KindCluster
 from drakit_kind.local.backend import LocalCluster
 

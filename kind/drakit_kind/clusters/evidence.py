@@ -17,9 +17,10 @@ from typing import Any
 import yaml
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.cluster import COMPONENTS, Cluster, Driver
+from drakit_kind.cluster import COMPONENTS, Driver
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.cluster_logs import part_head, told, whole
+from drakit_kind.clusters.lifecycle import Cluster
 
 _LINES = 60  # of each log
 _LEAST_LINES = 15  # of each of its parts

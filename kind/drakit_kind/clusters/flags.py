@@ -18,6 +18,15 @@ PROGRAMS: dict[Component, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a restart makes another of a component; what is None is as the cluster was started."""
+
+    version: str | None = None
+    gates: Mapping[str, bool] | None = None
+    emulated_version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Behaviour:
     """What one component is (``version``, "1.37.1"), behaves like ("1.36"; None is its own) and has switched."""
 
@@ -31,22 +40,14 @@ class Behaviour:
         return self.emulated_version or minor_version(self.version)
 
     @classmethod
-    def of(
-        cls,
-        spec: ClusterSpec,
-        component: Component,
-        *,
-        version: str | None = None,
-        gates: Mapping[str, bool] | None = None,
-        emulated_version: str | None = None,
-    ) -> Behaviour:
-        """What a cluster's spec says of a component, but for what is given here, as to ``Cluster.restart``."""
-        if component == "kubelet" and component in spec.real and emulated_version is not None:
+    def of(cls, spec: ClusterSpec, component: Component, change: Change = Change()) -> Behaviour:
+        """What a cluster's spec says of a component, but for what is to change."""
+        if component == "kubelet" and component in spec.real and change.emulated_version is not None:
             raise ClusterError("a kubelet has no emulated version; name a version")
         return cls(
-            version=version or spec.version_of(component),
-            emulated_version=emulated_version or spec.emulated_version,
-            gates=dict(spec.gates if gates is None else gates),
+            version=change.version or spec.version_of(component),
+            emulated_version=change.emulated_version or spec.emulated_version,
+            gates=dict(spec.gates if change.gates is None else change.gates),
         )
 
     def feature_gates(self) -> FeatureGates:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,44 +10,30 @@ from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NODES
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
 from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.flags import Change
+from drakit_kind.clusters.lifecycle import Cluster
 
 _PATIENCE = 4.0
 
 
-class ForeignCluster:
-    """The cluster that a kubeconfig's current context names."""
+class ForeignCluster(Cluster):
+    """The cluster that a kubeconfig's current context names.
+
+    Of its ``spec``, its nodes that take pods are true; what else it is like, nobody has told us.
+    """
 
     def __init__(self, kubeconfig: Path) -> None:
-        self._kubeconfig = kubeconfig
         with Api(kubeconfig) as api:
             nodes = [node["metadata"]["name"] for node in api.objects(NODES) if _takes_pods(node)]
-        self._spec = ClusterSpec(name=kubeconfig.name, nodes=nodes, waits_times=_PATIENCE)
+        super().__init__(ClusterSpec(name=kubeconfig.name, nodes=nodes, waits_times=_PATIENCE), kubeconfig)
 
-    @property
-    def spec(self) -> ClusterSpec:
-        """Its nodes that take pods; what else it is like, nobody has told us."""
-        return self._spec
-
-    @property
-    def kubeconfig(self) -> Path:
-        """The file that it was found in."""
-        return self._kubeconfig
-
-    def start(self) -> None:
+    def _start(self) -> None:
         """Nothing: it runs."""
 
     def stop(self) -> None:
         """Nothing: it is somebody else's."""
 
-    def restart(
-        self,
-        component: Component,
-        *,
-        version: str | None = None,
-        gates: Mapping[str, bool] | None = None,
-        emulated_version: str | None = None,
-    ) -> None:
-        """Refused."""
+    def _restart(self, component: Component, change: Change) -> None:
         self._refuse(f"restart its {component}")
 
     def logs(self, component: Component | None = None) -> str:
@@ -60,7 +45,7 @@ class ForeignCluster:
         self._refuse("start drivers in it")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise ClusterError(f"the cluster of {self._kubeconfig} is not drakit's: it does not {what}")
+        raise ClusterError(f"the cluster of {self.kubeconfig} is not drakit's: it does not {what}")
 
 
 def _takes_pods(node: Object) -> bool:

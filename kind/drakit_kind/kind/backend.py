@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -33,8 +34,9 @@ from drakit_kind.cluster import (
 from drakit_kind.clusters.api import Api, WaitTimeout
 from drakit_kind.clusters.cluster_logs import part_head, told, whole
 from drakit_kind.clusters.evidence import file_name
-from drakit_kind.clusters.flags import PROGRAMS, Behaviour
+from drakit_kind.clusters.flags import PROGRAMS, Behaviour, Change
 from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.kind import credentials, network, workloads
 from drakit_kind.kind.config import at_creation, check_components, gates_of_our_scheduler, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers
@@ -57,8 +59,8 @@ _LAST_LINES = 8  # of each program of a cluster that does not start
 _UNITS = ("containerd", "kubelet")  # services of each node
 
 
-class KindCluster:
-    """One kind cluster, its files in ``home``; see ``drakit_kind.cluster.Cluster``.
+class KindCluster(Cluster):
+    """One kind cluster, its files in ``home``; ``name`` is what kind calls it: `kind get clusters`.
 
     Neither the cluster nor ``home`` outlives the process that starts it, however that ends. ``kind`` is a program, by
     default drakit's own build or the one in PATH; ``image`` is the node image. ``report`` is told of each step that
@@ -74,70 +76,47 @@ class KindCluster:
         image: str | None = None,
         report: Report = silent,
     ) -> None:
-        self._spec = spec
-        self._home = home
+        super().__init__(spec, home.kubeconfig)
+        self.home: Final = home
         self._kind = kind
         self._program: Path | None = None  # once it starts
         self._image = image
         self._report = report
         # Containers are named after the cluster, for all of the machine's users.
         place = hashlib.sha256(os.fsencode(home.directory.absolute())).hexdigest()[:6]
-        self._name = f"drakit-{spec.name}-{place}"
-        self._nodes = Nodes(self._name, spec.nodes)
+        self.name: Final = f"drakit-{spec.name}-{place}"
+        self._nodes = Nodes(self.name, spec.nodes)
         self._guard: Guard | None = None
         self._settled = True  # nothing that kind has asked of the daemon is still under way
         self._api: Api | None = None
         self._changes: Restarts | None = None
         self._driver_image = ""
-        self.ready_seconds = 0.0
 
-    @property
-    def spec(self) -> ClusterSpec:
-        """What was asked for."""
-        return self._spec
-
-    @property
-    def home(self) -> ClusterHome:
-        """Where its files are."""
-        return self._home
-
-    @property
-    def kubeconfig(self) -> Path:
-        """The cluster's own kubeconfig."""
-        return self._home.kubeconfig
-
-    @property
-    def name(self) -> str:
-        """What kind calls it: `kind get clusters`."""
-        return self._name
-
-    def start(self) -> None:
+    def _start(self) -> None:
         """Make what is missing of its images, create it, and wait until its nodes and our scheduler are ready."""
-        began = time.monotonic()
-        check_names(self._spec)
-        check_components(self._spec)
-        images.check_tag(self._spec, self._image)
-        for driver in self._spec.drivers:
+        check_names(self.spec)
+        check_components(self.spec)
+        images.check_tag(self.spec, self._image)
+        for driver in self.spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
-        self._program = kind_program(self._spec, self._kind)
+        self._program = kind_program(self.spec, self._kind)
         check_daemon()
-        if cluster_containers(self._name):
-            raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
-        self._home.make()
-        self._guard = Guard(self._name, self._home.directory)
+        if cluster_containers(self.name):
+            raise ClusterError(f"cluster {self.spec.name} is there already, as {self.name}; stop it first")
+        self.home.make()
+        self._guard = Guard(self.name, self.home.directory)
         try:
             self._make()
         except BaseException as error:
             with cleaning_up_after(error):
                 self.stop()
             raise
-        self.ready_seconds = time.monotonic() - began
 
     def _make(self) -> None:
         try:
-            self._home.write_spec(self._spec)
-            self._home.logs.mkdir(exist_ok=True)
-            chosen = images.node_images(self._spec, self._image, self._report)
+            self.home.write_spec(self.spec)
+            self.home.logs.mkdir(exist_ok=True)
+            chosen = images.node_images(self.spec, self._image, self._report)
             pod_images = list(images.pod_images(self._report))
             self._driver_image = pod_images[0][0]
             self._image_note.write_text(self._driver_image)
@@ -148,7 +127,7 @@ class KindCluster:
             self._set_up()
         except (ClusterError, WaitTimeout, *REQUEST_FAILURES) as error:
             ends = "".join(f"\n{line}" for line in told(self._keep_logs))
-            raise ClusterError(f"cluster {self._spec.name} did not start: {error}{ends}") from None
+            raise ClusterError(f"cluster {self.spec.name} did not start: {error}{ends}") from None
 
     def load_images(self, archive: Path) -> None:
         """Give the images of an archive, as ``docker save`` writes it, to all nodes in which pods run."""
@@ -157,12 +136,12 @@ class KindCluster:
     def join(self) -> None:
         """Use a cluster that another process has started in this ``home``, and that goes with that one."""
         self._driver_image = self._image_note.read_text()
-        self._api = Api(self.kubeconfig, patience=self._spec.patience)
+        self._api = Api(self.kubeconfig, patience=self.spec.patience)
 
     @property
     def _image_note(self) -> Path:
         """Says which image is in the nodes: who joins may have come to another one, as somebody edits the source."""
-        return self._home.directory / "driver-image"
+        return self.home.directory / "driver-image"
 
     def leave(self) -> None:
         """Use it no more; it runs on."""
@@ -171,26 +150,26 @@ class KindCluster:
             self._api = self._changes = None
 
     def _create(self, chosen: images.NodeImages) -> None:
-        config = self._home.directory / "kind.yaml"
-        config.write_text(yaml.safe_dump(kind_config(self._spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
-        self._report(f"kind create cluster {self._name}")
-        network.note_if_new(self._home.directory)
+        config = self.home.directory / "kind.yaml"
+        config.write_text(yaml.safe_dump(kind_config(self.spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
+        self._report(f"kind create cluster {self.name}")
+        network.note_if_new(self.home.directory)
         self._settled = False
         self._adapter("create", "--config", str(config), timeout=_CREATE_SECONDS)
         self._settled = True
         credentials.move_to_files(self.kubeconfig)
-        self._api = Api(self.kubeconfig, patience=self._spec.patience)
-        self._check_version(self._api.version(), chosen.by_version[self._spec.version])
+        self._api = Api(self.kubeconfig, patience=self.spec.patience)
+        self._check_version(self._api.version(), chosen.by_version[self.spec.version])
         self._api.wait_all(NODES, self._all_ready, timeout=_READY_SECONDS, what="Ready")
-        if self._spec.version_of("kubelet") != self._spec.version:
+        if self.spec.version_of("kubelet") != self.spec.version:
             # Nodes of another version have another kube-proxy in their image than the one that they shall run.
-            image = component_images.image_name("kube-proxy", self._spec.version)
+            image = component_images.image_name("kube-proxy", self.spec.version)
             control_plane, workers = self._nodes.control_plane, self._nodes.workers
-            self._nodes.copy_image(image, control_plane, workers, scratch=self._home.directory)
+            self._nodes.copy_image(image, control_plane, workers, scratch=self.home.directory)
         self._api.wait(
             DAEMON_SETS,
             "kube-proxy",
-            lambda seen: seen.get("status", {}).get("numberReady") == 1 + len(self._spec.nodes),
+            lambda seen: seen.get("status", {}).get("numberReady") == 1 + len(self.spec.nodes),
             namespace="kube-system",
             timeout=_READY_SECONDS,
             what="ready on all nodes",
@@ -198,26 +177,26 @@ class KindCluster:
 
     def _check_version(self, seen: str, image: str) -> None:
         """What a test run says of its version, and leaves out for it, must be true."""
-        if seen != (expected := at_creation(self._spec, "apiserver").minor):
+        if seen != (expected := at_creation(self.spec, "apiserver").minor):
             raise ClusterError(
                 f"node image {image}: its API server is Kubernetes {seen}, and {expected} was asked for; say "
                 "--drakit-kubernetes-version, or name another image with --drakit-kind-image"
             )
 
     def _all_ready(self, nodes: Sequence[Object]) -> bool:
-        return len(nodes) == 1 + len(self._spec.nodes) and all(map(is_ready, nodes))
+        return len(nodes) == 1 + len(self.spec.nodes) and all(map(is_ready, nodes))
 
     def _set_up(self) -> None:
         self._restarts.settle()
         self._apply(workloads.access())
         self._start_scheduler()
-        for driver in self._spec.drivers:
+        for driver in self.spec.drivers:
             self.driver(driver).start()
 
     def _start_scheduler(self) -> None:
         """drakit's scheduler: beside kube-scheduler under a name of its own, or instead of it."""
-        ours = "scheduler" not in self._spec.real
-        gates = gates_of_our_scheduler(self._spec)
+        ours = "scheduler" not in self.spec.real
+        gates = gates_of_our_scheduler(self.spec)
         objects = workloads.scheduler(
             self._driver_image,
             name="default-scheduler" if ours else SCHEDULER_NAME,
@@ -242,33 +221,21 @@ class KindCluster:
         """Delete the cluster; its files stay."""
         self.leave()
         try:
-            if cluster_containers(self._name):
+            if cluster_containers(self.name):
                 self._adapter("delete", timeout=_DELETE_SECONDS)
         finally:
             if not self._settled:
-                self._report(f"removing what is still made of {self._name}")
-            remove_cluster(self._name, self._home.directory, settled=self._settled)
+                self._report(f"removing what is still made of {self.name}")
+            remove_cluster(self.name, self.home.directory, settled=self._settled)
             self._settled = True
             if self._guard is not None:
                 self._guard.dismiss()
                 self._guard = None
 
-    def restart(
-        self,
-        component: Component,
-        *,
-        version: str | None = None,
-        gates: Mapping[str, bool] | None = None,
-        emulated_version: str | None = None,
-    ) -> None:
-        """Restart one component on the same data; see ``Cluster.restart``.
-
-        One that does not come back as it was asked to is put back as it was, and ``ClusterError`` has its log.
-        """
-        if component == "scheduler" and "scheduler" not in self._spec.real:
+    def _restart(self, component: Component, change: Change) -> None:
+        if component == "scheduler" and "scheduler" not in self.spec.real:
             raise ClusterError("this cluster has no kube-scheduler, only drakit's, whose Deployment can be changed")
-        asked = Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
-        self._restarts.restart(component, asked)
+        self._restarts.restart(component, Behaviour.of(self.spec, component, change))
 
     def logs(self, component: Component | None = None) -> str:
         """The log of one component on all its nodes, or of all components, with a line before each program's."""
@@ -277,7 +244,7 @@ class KindCluster:
 
     def _keep_logs(self) -> Iterator[str]:
         """Write all logs to files of the home's, which is still possible while there are nodes; the ends of them."""
-        if not cluster_containers(self._name):
+        if not cluster_containers(self.name):
             return
         self._report("logs of what runs")
         deadline = time.monotonic() + _LOGS_SECONDS
@@ -286,14 +253,14 @@ class KindCluster:
                 yield f"the rest could not be read within {_LOGS_SECONDS:.0f} s"
                 return
             text = whole(log)
-            self._home.component_log(file_name(name)).write_text(f"{text}\n")
+            self.home.component_log(file_name(name)).write_text(f"{text}\n")
             yield from (part_head(name), *text.splitlines()[-_LAST_LINES:])
 
     def _logs(self, component: Component) -> Iterator[tuple[str, Callable[[], str]]]:
         """What each program is called, and how its log is had."""
         if component == "kubelet":
             places = {self._nodes.control_plane: self._nodes.control_plane}
-            places |= {node: self._nodes.container(node) for node in self._spec.nodes}
+            places |= {node: self._nodes.container(node) for node in self.spec.nodes}
             for node, container in places.items():
                 yield f"kube-proxy of {node}", partial(self._nodes.pod_log, container, "kube-proxy-*")
                 yield from ((f"{unit} of {node}", partial(self._nodes.journal, container, unit)) for unit in _UNITS)
@@ -310,19 +277,19 @@ class KindCluster:
 
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver as a DaemonSet, not created yet."""
-        check_nodes(spec, self._spec)
+        check_nodes(spec, self.spec)
         return PodDriver(spec, api=self._connected, nodes=self._nodes, image=self._driver_image)
 
     @property
     def _connected(self) -> Api:
         if self._api is None:
-            raise ClusterError(f"cluster {self._spec.name} does not run")
+            raise ClusterError(f"cluster {self.spec.name} does not run")
         return self._api
 
     @property
     def _restarts(self) -> Restarts:
         if self._changes is None:
-            self._changes = Restarts(self._spec, self._nodes, self._connected, scratch=self._home.directory)
+            self._changes = Restarts(self.spec, self._nodes, self._connected, scratch=self.home.directory)
         return self._changes
 
     def _apply(self, objects: Sequence[Object]) -> None:
@@ -330,15 +297,13 @@ class KindCluster:
 
     def _adapter(self, action: str, *options: str, timeout: float) -> None:
         """Create or delete, in a process of its own; what kind prints is kept among the logs."""
-        log = self._home.component_log("kind")
-        command = [sys.executable, "-P", "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
-        command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
-        command += ["--kind", str(self._program or kind_program(self._spec, self._kind)), *options]
+        log = self.home.component_log("kind")
+        command = [sys.executable, "-P", "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self.name]
+        command += ["--directory", str(self.home.directory), "--kubeconfig", str(self.kubeconfig)]
+        command += ["--kind", str(self._program or kind_program(self.spec, self._kind)), *options]
         try:
             status = run_in_session(command, log, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
         if status:
-            raise ClusterError(
-                f"kind cluster {self._name}: {action} failed; the end of what it printed:{log_tail(log)}"
-            )
+            raise ClusterError(f"kind cluster {self.name}: {action} failed; the end of what it printed:{log_tail(log)}")

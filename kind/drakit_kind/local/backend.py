@@ -13,10 +13,9 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -37,9 +36,10 @@ from drakit_kind.cluster import (
 )
 from drakit_kind.clusters import cluster_logs, short_paths, temporary
 from drakit_kind.clusters.backends import started_components
-from drakit_kind.clusters.flags import PROGRAMS, Behaviour
+from drakit_kind.clusters.flags import PROGRAMS, Behaviour, Change
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.clusters.known_gates import driver_gates
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.processes import control, spawn
 from drakit_kind.processes.drivers import DriverProcess, pools_of
 from drakit_kind.processes.ports import free_port
@@ -49,11 +49,12 @@ _ANSWER_SECONDS = 10.0
 _TOKEN = re.compile(r"[!-~]+")
 
 
-class LocalCluster:
+class LocalCluster(Cluster):
     """One cluster in ``home``; ``start`` also takes up again what an earlier run left there.
 
-    ``tied``: the cluster does not outlive the process that starts it, however that ends; with ``temporary``, neither
-    does its directory. ``report`` is told of each step of a start.
+    ``spec`` has the token and the port that were chosen. ``tied``: the cluster does not outlive the process that
+    starts it, however that ends; with ``temporary``, neither does its directory. ``report`` is told of each step of a
+    start.
     """
 
     def __init__(
@@ -65,12 +66,12 @@ class LocalCluster:
         temporary: bool = False,
         report: Report = silent,
     ) -> None:
-        self._home = home
+        spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or free_port())
+        super().__init__(spec, home.kubeconfig)
+        self.home: Final = home
         self._tied = tied or temporary
         self._is_temporary = temporary
         self._report = report
-        self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or free_port())
-        self.ready_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
 
     @classmethod
@@ -82,68 +83,50 @@ class LocalCluster:
         return cls(spec, home)
 
     @property
-    def spec(self) -> ClusterSpec:
-        """What was asked for, with the token and the port that were chosen."""
-        return self._spec
-
-    @property
-    def home(self) -> ClusterHome:
-        """Where its files are."""
-        return self._home
-
-    @property
-    def kubeconfig(self) -> Path:
-        """The cluster's own kubeconfig."""
-        return self._home.kubeconfig
-
-    @property
     def url(self) -> str:
         """The API server."""
-        return f"{'https' if self._spec.tls else 'http'}://127.0.0.1:{self._spec.port}"
+        return f"{'https' if self.spec.tls else 'http'}://127.0.0.1:{self.spec.port}"
 
-    def start(self) -> None:
-        """Start the process and wait until its nodes are Ready and its drivers registered."""
+    def _start(self) -> None:
         if sys.platform != "linux":
             raise ClusterError(
                 f"clusters of drakit need Linux, and this is {sys.platform}: its kernel tells which of a cluster's "
                 "processes live; use a virtual machine or a container with Linux"
             )
-        began = time.monotonic()
         self._refuse_running()
-        check(self._spec, self._home, self._report)
-        _check_port(self._spec.port)
+        check(self.spec, self.home, self._report)
+        _check_port(self.spec.port)
         self._undo()
-        self._home.make(self._spec.nodes, mounts="kubelet" in self._spec.real)
-        with self._home.starting():
+        self.home.make(self.spec.nodes, mounts="kubelet" in self.spec.real)
+        with self.home.starting():
             self._refuse_running()
-            if not self._home.spec_file.exists():
-                self._home.never_ready.touch(mode=0o600)
-            self._home.write_spec(self._spec)
+            if not self.home.spec_file.exists():
+                self.home.never_ready.touch(mode=0o600)
+            self.home.write_spec(self.spec)
             if self._is_temporary:
-                temporary.Heir.of_this_process().inherit(self._home.directory)
+                temporary.Heir.of_this_process().inherit(self.home.directory)
             self._process = self._spawn()
-        self.ready_seconds = time.monotonic() - began
 
     def _refuse_running(self) -> None:
-        if self._home.running_pid() is not None:
-            status = f"`drakit cluster status{self._home.option}`"
-            raise ClusterError(f"cluster {self._spec.name} is running already; see {status}")
+        if self.home.running_pid() is not None:
+            status = f"`drakit cluster status{self.home.option}`"
+            raise ClusterError(f"cluster {self.spec.name} is running already; see {status}")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         # Without -P, Python would import what lies in the user's current directory.
-        command = [sys.executable, "-P", "-m", "drakit_kind.local.host", str(self._home.directory)]
+        command = [sys.executable, "-P", "-m", "drakit_kind.local.host", str(self.home.directory)]
         try:
             return spawn.spawn(
                 command,
-                log=self._home.log,
-                timeout=bounds.cluster_start(self._spec.real, self._spec.driven_nodes),
+                log=self.home.log,
+                timeout=bounds.cluster_start(self.spec.real, self.spec.driven_nodes),
                 tied=self._tied,
                 report=self._report,
-                end_timeout=bounds.cluster_stop(self._spec.real),
+                end_timeout=bounds.cluster_stop(self.spec.real),
             )
         except BaseException as error:
             failed = isinstance(error, spawn.SpawnError)
-            reason = ClusterError(f"cluster {self._spec.name} did not start: {error}") if failed else error
+            reason = ClusterError(f"cluster {self.spec.name} did not start: {error}") if failed else error
             with cleaning_up_after(reason):
                 self._undo()
             raise reason from None
@@ -151,10 +134,10 @@ class LocalCluster:
     def stop(self) -> None:
         """End the process; its files stay, those of a temporary cluster until the process that started it ends."""
         if self._process is not None:
-            spawn.end(self._process, timeout=bounds.cluster_stop(self._spec.real))
-        elif (pid := self._home.running_pid()) is not None:
-            spawn.end_pid(pid, timeout=bounds.cluster_stop(self._spec.real))
-        short_paths.remove(self._home.directory)
+            spawn.end(self._process, timeout=bounds.cluster_stop(self.spec.real))
+        elif (pid := self.home.running_pid()) is not None:
+            spawn.end_pid(pid, timeout=bounds.cluster_stop(self.spec.real))
+        short_paths.remove(self.home.directory)
         self._undo()
 
     def _undo(self) -> None:
@@ -164,40 +147,25 @@ class LocalCluster:
         """
         from drakit_kind.nodes import leftovers
 
-        leftovers.undo_dead(self._home.directory)
+        leftovers.undo_dead(self.home.directory)
 
-    def restart(
-        self,
-        component: Component,
-        *,
-        version: str | None = None,
-        gates: Mapping[str, bool] | None = None,
-        emulated_version: str | None = None,
-    ) -> None:
-        """Restart one component in its slot; see ``Cluster.restart``.
-
-        What else can be known to be wrong, the cluster's process looks for: where programs are, its environment says.
-        """
-        Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
-        if version is not None and emulated_version is None:
-            self._refuse_unheard(component, version)
-        request = {
-            "component": component,
-            "version": version,
-            "gates": None if gates is None else dict(gates),
-            "emulated_version": emulated_version,
-        }
-        control.call(self._home.control, request, timeout=bounds.restart(component, self._spec.real))
+    def _restart(self, component: Component, change: Change) -> None:
+        """What else can be known to be wrong, the cluster's process looks for: it knows where programs are."""
+        Behaviour.of(self.spec, component, change)
+        if change.version is not None and change.emulated_version is None:
+            self._refuse_unheard(component, change.version)
+        request = {"component": component, **msgspec.to_builtins(change)}
+        control.call(self.home.control, request, timeout=bounds.restart(component, self.spec.real))
 
     def behaviours(self) -> dict[Component, Behaviour]:
         """Ask the cluster's process what each component runs as now: it may have been restarted as something else."""
-        answer = control.call(self._home.control, {"ask": "behaviours"}, timeout=_ANSWER_SECONDS)
+        answer = control.call(self.home.control, {"ask": "behaviours"}, timeout=_ANSWER_SECONDS)
         return msgspec.convert(answer, dict[Component, Behaviour])
 
     def _refuse_unheard(self, component: Component, version: str) -> None:
         """Of drakit's own, only a kubelet shows its version; the others do what is emulated, which stays."""
-        emulated, minor = self._spec.emulated_version, minor_version(version)
-        if component in self._spec.real or component == "kubelet" or emulated in (None, minor):
+        emulated, minor = self.spec.emulated_version, minor_version(version)
+        if component in self.spec.real or component == "kubelet" or emulated in (None, minor):
             return
         raise ClusterError(
             f"{component}: it is drakit's own and does as Kubernetes {emulated}, which this cluster emulates "
@@ -206,13 +174,13 @@ class LocalCluster:
 
     def logs(self, component: Component | None = None) -> str:
         """What the components, or one of them, have printed; see ``cluster_logs``."""
-        return "".join(cluster_logs.lines(self._home, component))
+        return "".join(cluster_logs.lines(self.home, component))
 
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver in a process of its own, on this cluster's kubelet directories."""
-        check_nodes(spec, self._spec)
+        check_nodes(spec, self.spec)
         pools_of(spec)
-        return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
+        return DriverProcess(spec, self.kubeconfig, self.home.nodes, self.home.directory)
 
 
 def check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:

@@ -24,7 +24,7 @@ from drakit_client.resources import NODES
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.clusters import kubeconfig
 from drakit_kind.clusters.backends import started_components
-from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.clusters.flags import Behaviour, Change
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.local.ours import ApiServer, OurComponents
 from drakit_kind.processes.concurrency import together
@@ -120,8 +120,7 @@ class Components:
             if component not in self._slots:
                 running = ", ".join(name for name in COMPONENTS if name in self._slots)
                 raise ClusterError(f"this cluster runs no {component}; it runs {running}")
-            asked = {field: request[field] for field in ("version", "gates", "emulated_version")}
-            behaviour = Behaviour.of(self._spec, component, **asked)
+            behaviour = Behaviour.of(self._spec, component, msgspec.convert(request, Change))
             check_component(self._spec, component, behaviour)
             before = self._behaviour[component]
             try:

@@ -15,8 +15,9 @@ import pytest
 from drakit_kind.testing.settings.values import path
 
 if TYPE_CHECKING:  # the plugin is in every pytest of the environment
-    from drakit_kind.cluster import Cluster, Driver
+    from drakit_kind.cluster import Driver
     from drakit_kind.clusters.api import Api
+    from drakit_kind.clusters.lifecycle import Cluster
 
 Sections = list[tuple[str, str]]
 

@@ -15,8 +15,9 @@ from unittest.mock import Mock
 import pytest
 
 from drakit_client.resources import DEVICE_CLASSES, NAMESPACES, PODS, RESOURCE_SLICES
-from drakit_kind.cluster import Cluster, Driver
+from drakit_kind.cluster import Driver
 from drakit_kind.clusters.api import ALL_NAMESPACES, Api
+from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.conformance.records import Record, read
 from e2e.subject import Subject, is_complete
 
