@@ -62,31 +62,5 @@ RESOURCE_CLAIM_TEMPLATES = Resource("resource.k8s.io", "v1", "resourceclaimtempl
 DEVICE_CLASSES = Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False)
 DEVICE_TAINT_RULES = Resource("resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule", namespaced=False)
 
-BY_KIND = {
-    resource.kind: resource
-    for resource in (
-        NAMESPACES,
-        NODES,
-        PODS,
-        EVENTS,
-        CONFIG_MAPS,
-        SECRETS,
-        SERVICE_ACCOUNTS,
-        SERVICES,
-        ENDPOINTS,
-        ENDPOINT_SLICES,
-        DEPLOYMENTS,
-        REPLICA_SETS,
-        DAEMON_SETS,
-        CONTROLLER_REVISIONS,
-        CLUSTER_ROLES,
-        RESOURCE_QUOTAS,
-        LEASES,
-        RESOURCE_SLICES,
-        RESOURCE_CLAIMS,
-        RESOURCE_CLAIM_TEMPLATES,
-        DEVICE_CLASSES,
-        DEVICE_TAINT_RULES,
-    )
-}
+BY_KIND = {resource.kind: resource for resource in [*globals().values()] if isinstance(resource, Resource)}
 """Every kind above by its name, for manifests that name their kind."""

@@ -8,27 +8,59 @@ own. Sources, ``k8s.io/kubernetes`` 1.37.1: ``pkg/registry/resource/*/strategy.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from drakit_api.features import FeatureGates
-from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.allocations import results
 from drakit_api.objects.device_attributes import LIST_VALUES
 
-_DEVICE_NODES = ("nodeName", "nodeSelector", "allNodes")
 _BINDING = ("bindingConditions", "bindingFailureConditions")
 
 
 @dataclass(frozen=True, slots=True)
+class _Fields:
+    """Fields of some parts of an object; if they are ``filled``, one that is there but empty is no use of them."""
+
+    parts: Callable[[Object], Iterable[Any]]
+    names: frozenset[str]
+    filled: bool
+
+    def having(self, obj: Object) -> list[Any]:
+        """List the parts that have any of the fields: nearly always none, since nobody uses a disabled feature."""
+        has_none = self.names.isdisjoint
+        # Of hundreds of attributes, that none has any is found out by one call.
+        if has_none(chain.from_iterable(self.parts(obj))):
+            return []
+        return [part for part in self.parts(obj) if not has_none(part)]
+
+    def used(self, obj: Object) -> bool:
+        """Whether the object uses any of the fields."""
+        having = self.having(obj)
+        return any(part.get(name) for part in having for name in self.names) if self.filled else bool(having)
+
+
+@dataclass(frozen=True, slots=True)
 class _Feature:
-    """``drop`` removes the fields of a feature unless all ``gates`` are on or the old object is ``used`` to it."""
+    """Its ``fields`` go unless all ``gates`` are on, or the old object uses one of them or of those ``elsewhere``."""
 
     gates: tuple[str, ...]
-    used: Callable[[Object], bool]
-    drop: Callable[[Object], None]
+    fields: tuple[_Fields, ...]
+    elsewhere: tuple[_Fields, ...] = ()
+
+    def used(self, obj: Object) -> bool:
+        """Whether the object uses the feature."""
+        return any(fields.used(obj) for fields in (*self.fields, *self.elsewhere))
+
+    def drop(self, obj: Object) -> None:
+        """Remove the fields of the feature."""
+        for fields in self.fields:
+            for part in fields.having(obj):
+                for name in fields.names:
+                    part.pop(name, None)
 
 
 def drop_slice_fields(obj: Object, old: Object | None, gates: FeatureGates) -> None:
@@ -67,30 +99,6 @@ def _drop(features: tuple[_Feature, ...], obj: Object, old: Object | None, gates
     for feature in features:
         if not all(map(gates.enabled, feature.gates)) and not (old is not None and feature.used(old)):
             feature.drop(obj)
-
-
-def _remove(owner: Any, *fields: str) -> None:
-    for field in fields:
-        owner.pop(field, None)
-
-
-def _has(owner: ReadOnlyObject, *fields: str) -> bool:
-    return any(field in owner for field in fields)
-
-
-def _with(parts: Callable[[Object], Any], fields: tuple[str, ...]) -> Callable[[Object], list[Object]]:
-    """Find the parts that have any of these fields: nearly always none, since nobody uses a disabled feature."""
-    has_none = frozenset(fields).isdisjoint
-
-    def having(obj: Object) -> list[Object]:
-        # Of hundreds of attributes, that none has any is found out by one call.
-        return [] if has_none(chain.from_iterable(parts(obj))) else [part for part in parts(obj) if not has_none(part)]
-
-    return having
-
-
-def _filled(owner: Object, *fields: str) -> bool:
-    return any(owner.get(field) for field in fields)
 
 
 def _spec(obj: Object) -> Object:
@@ -137,88 +145,6 @@ def _statuses(claim: Object) -> list[Object]:
     return (claim.get("status") or {}).get("devices") or []
 
 
-def _drop_each(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], None]:
-    having = _with(parts, fields)
-
-    def drop(obj: Object) -> None:
-        for part in having(obj):
-            _remove(part, *fields)
-
-    return drop
-
-
-def _any_filled(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], bool]:
-    having = _with(parts, fields)
-    return lambda obj: any(_filled(part, *fields) for part in having(obj))
-
-
-def _any_has(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], bool]:
-    having = _with(parts, fields)
-    return lambda obj: bool(having(obj))
-
-
-def _drop_partitions(obj: Object) -> None:
-    _remove(_spec(obj), "sharedCounters", "perDeviceNodeSelection")
-    for device in _slice_devices(obj):
-        _remove(device, "consumesCounters", *_DEVICE_NODES)
-
-
-def _uses_partitions(obj: Object) -> bool:
-    if _spec(obj).get("sharedCounters") or "perDeviceNodeSelection" in _spec(obj):
-        return True
-    return any(device.get("consumesCounters") or _has(device, *_DEVICE_NODES) for device in _slice_devices(obj))
-
-
-def _drop_slice_sharing(obj: Object) -> None:
-    for device in _slice_devices(obj):
-        _remove(device, "allowMultipleAllocations")
-    for capacity in _capacities(obj):
-        _remove(capacity, "requestPolicy")
-
-
-def _uses_slice_sharing(obj: Object) -> bool:
-    devices = _slice_devices(obj)
-    return any("allowMultipleAllocations" in device for device in devices) or any(
-        "requestPolicy" in capacity for capacity in _capacities(obj)
-    )
-
-
-def _uses_binding(obj: Object) -> bool:
-    return any(_filled(device, *_BINDING) or "bindsToNode" in device for device in _slice_devices(obj))
-
-
-def _drop_claim_sharing(spec: Object) -> None:
-    for constraint in _constraints(spec):
-        _remove(constraint, "distinctAttribute")
-    for devices in _requested(spec):
-        _remove(devices, "capacity")
-
-
-def _uses_claim_sharing(spec: Object) -> bool:
-    return any("distinctAttribute" in constraint for constraint in _constraints(spec)) or any(
-        "capacity" in devices for devices in _requested(spec)
-    )
-
-
-def _drop_status_sharing(claim: Object) -> None:
-    for result in results(claim):
-        _remove(result, "shareID", "consumedCapacity")
-    for status in _statuses(claim):
-        _remove(status, "shareID")
-
-
-def _uses_status_sharing(claim: Object) -> bool:
-    return (
-        _uses_claim_sharing(_spec(claim))
-        or any(_has(result, "shareID", "consumedCapacity") for result in results(claim))
-        or any("shareID" in status for status in _statuses(claim))
-    )
-
-
-def _uses_admin_access(claim: Object) -> bool:
-    return any("adminAccess" in part for part in (*_exactly(_spec(claim)), *results(claim)))
-
-
 def _one_spec(obj: Object) -> list[Object]:
     return [_spec(obj)]
 
@@ -227,70 +153,69 @@ def _one_status(claim: Object) -> list[Object]:
     return [claim.get("status") or {}]
 
 
+def _filled(parts: Callable[[Object], Iterable[Any]], *names: str) -> _Fields:
+    return _Fields(parts, frozenset(names), filled=True)
+
+
+def _present(parts: Callable[[Object], Iterable[Any]], *names: str) -> _Fields:
+    return _Fields(parts, frozenset(names), filled=False)
+
+
+def _feature(gate: str, *fields: _Fields, elsewhere: tuple[_Fields, ...] = ()) -> _Feature:
+    return _Feature((gate,), fields, elsewhere)
+
+
 _SLICE = (
-    _Feature(("DRADeviceTaints",), _any_filled(_slice_devices, "taints"), _drop_each(_slice_devices, "taints")),
-    _Feature(("DRAPartitionableDevices",), _uses_partitions, _drop_partitions),
+    _feature("DRADeviceTaints", _filled(_slice_devices, "taints")),
+    _feature(
+        "DRAPartitionableDevices",
+        _filled(_one_spec, "sharedCounters"),
+        _present(_one_spec, "perDeviceNodeSelection"),
+        _filled(_slice_devices, "consumesCounters"),
+        _present(_slice_devices, "nodeName", "nodeSelector", "allNodes"),
+    ),
     _Feature(
         ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"),
-        _uses_binding,
-        _drop_each(_slice_devices, *_BINDING, "bindsToNode"),
+        (_filled(_slice_devices, *_BINDING), _present(_slice_devices, "bindsToNode")),
     ),
-    _Feature(("DRAConsumableCapacity",), _uses_slice_sharing, _drop_slice_sharing),
-    _Feature(
-        ("DRADeviceCompatibilityGroups",),
-        _any_filled(_consumptions, "compatibilityGroups"),
-        _drop_each(_consumptions, "compatibilityGroups"),
+    _feature(
+        "DRAConsumableCapacity",
+        _present(_slice_devices, "allowMultipleAllocations"),
+        _present(_capacities, "requestPolicy"),
     ),
-    _Feature(
-        ("DRANodeAllocatableResources",),
-        _any_filled(_slice_devices, "nodeAllocatableResources"),
-        _drop_each(_slice_devices, "nodeAllocatableResources"),
-    ),
-    _Feature(("DRAListTypeAttributes",), _any_has(_attributes, *LIST_VALUES), _drop_each(_attributes, *LIST_VALUES)),
-    _Feature(
-        ("DRAPartitionableDevicesType",),
-        _any_has(_one_spec, "partitionTypeAttribute"),
-        _drop_each(_one_spec, "partitionTypeAttribute"),
-    ),
-    _Feature(
-        ("DRAOptionalNodeOperations",),
-        _any_filled(_one_spec, "skipNodeOperations"),
-        _drop_each(_one_spec, "skipNodeOperations"),
-    ),
+    _feature("DRADeviceCompatibilityGroups", _filled(_consumptions, "compatibilityGroups")),
+    _feature("DRANodeAllocatableResources", _filled(_slice_devices, "nodeAllocatableResources")),
+    _feature("DRAListTypeAttributes", _present(_attributes, *LIST_VALUES)),
+    _feature("DRAPartitionableDevicesType", _present(_one_spec, "partitionTypeAttribute")),
+    _feature("DRAOptionalNodeOperations", _filled(_one_spec, "skipNodeOperations")),
 )
 
 _CLAIM_SPEC = (
-    _Feature(
-        ("DRAPrioritizedList",), _any_filled(_requests, "firstAvailable"), _drop_each(_requests, "firstAvailable")
-    ),
-    _Feature(("DRADeviceTaints",), _any_filled(_requested, "tolerations"), _drop_each(_requested, "tolerations")),
-    _Feature(("DRAAdminAccess",), _any_has(_exactly, "adminAccess"), _drop_each(_exactly, "adminAccess")),
-    _Feature(("DRAConsumableCapacity",), _uses_claim_sharing, _drop_claim_sharing),
-    _Feature(
-        ("DRADerivedAttributes",),
-        _any_filled(_requested, "derivedAttributes"),
-        _drop_each(_requested, "derivedAttributes"),
-    ),
+    _feature("DRAPrioritizedList", _filled(_requests, "firstAvailable")),
+    _feature("DRADeviceTaints", _filled(_requested, "tolerations")),
+    _feature("DRAAdminAccess", _present(_exactly, "adminAccess")),
+    _feature("DRAConsumableCapacity", _present(_constraints, "distinctAttribute"), _present(_requested, "capacity")),
+    _feature("DRADerivedAttributes", _filled(_requested, "derivedAttributes")),
 )
 
 _CLAIM_STATUS = (
-    _Feature(
-        ("DRAResourceClaimDeviceStatus",), _any_filled(_one_status, "devices"), _drop_each(_one_status, "devices")
+    _feature("DRAResourceClaimDeviceStatus", _filled(_one_status, "devices")),
+    _feature(
+        "DRAAdminAccess",
+        _present(results, "adminAccess"),
+        elsewhere=(_present(lambda claim: _exactly(_spec(claim)), "adminAccess"),),
     ),
-    _Feature(("DRAAdminAccess",), _uses_admin_access, _drop_each(results, "adminAccess")),
-    _Feature(("DRAConsumableCapacity",), _uses_status_sharing, _drop_status_sharing),
-    _Feature(("DRADeviceBindingConditions",), _any_has(results, *_BINDING), _drop_each(results, *_BINDING)),
-    _Feature(
-        ("DRAOptionalNodeOperations",),
-        _any_filled(results, "skipNodeOperations"),
-        _drop_each(results, "skipNodeOperations"),
+    _feature(
+        "DRAConsumableCapacity",
+        _present(results, "shareID", "consumedCapacity"),
+        _present(_statuses, "shareID"),
+        elsewhere=(
+            _present(lambda claim: _constraints(_spec(claim)), "distinctAttribute"),
+            _present(lambda claim: _requested(_spec(claim)), "capacity"),
+        ),
     ),
+    _feature("DRADeviceBindingConditions", _present(results, *_BINDING)),
+    _feature("DRAOptionalNodeOperations", _filled(results, "skipNodeOperations")),
 )
 
-_CLASS = (
-    _Feature(
-        ("DRAExtendedResource",),
-        _any_has(_one_spec, "extendedResourceName"),
-        _drop_each(_one_spec, "extendedResourceName"),
-    ),
-)
+_CLASS = (_feature("DRAExtendedResource", _present(_one_spec, "extendedResourceName")),)
