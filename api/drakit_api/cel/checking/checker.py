@@ -22,9 +22,8 @@ from drakit_api.cel.syntax.tree import (
     Message,
     Node,
     Select,
-    dotted_name,
 )
-from drakit_api.cel.syntax.visitor import Visitor
+from drakit_api.cel.syntax.visitor import Visitor, dotted_name
 from drakit_api.cel.values import types
 from drakit_api.cel.values.declarations import Functions, Overload
 from drakit_api.cel.values.types import BOOL, DYN, ERROR, INT, Type

@@ -117,33 +117,25 @@ def among(operand: Closure, keys: frozenset[Any]) -> Closure:
 
 def both(left: Closure, right: Closure) -> Closure:
     """``left && right``; only an error needs the general form."""
-    fallback = comprehensions.conjunction([left, right])
-
-    def decide(frame: list[Any]) -> Any:
-        try:
-            first = left(frame)
-        except CelRuntimeError:
-            return fallback(frame)
-        if first is False:
-            return False
-        second = right(frame) if first is True else None
-        return second if type(second) is bool else fallback(frame)
-
-    return decide
+    return _pair(left, right, comprehensions.conjunction([left, right]), decisive=False)
 
 
 def either(left: Closure, right: Closure) -> Closure:
     """``left || right``."""
-    fallback = comprehensions.disjunction([left, right])
+    return _pair(left, right, comprehensions.disjunction([left, right]), decisive=True)
+
+
+def _pair(left: Closure, right: Closure, fallback: Closure, *, decisive: bool) -> Closure:
+    other = not decisive
 
     def decide(frame: list[Any]) -> Any:
         try:
             first = left(frame)
         except CelRuntimeError:
             return fallback(frame)
-        if first is True:
-            return True
-        second = right(frame) if first is False else None
+        if first is decisive:
+            return decisive
+        second = right(frame) if first is other else None
         return second if type(second) is bool else fallback(frame)
 
     return decide

@@ -15,18 +15,8 @@ from lark.exceptions import UnexpectedInput
 
 from drakit_api.cel.errors import CelCompileError, Problem, describe
 from drakit_api.cel.syntax import grammar, literals, macros, nesting
-from drakit_api.cel.syntax.tree import (
-    Call,
-    Entry,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Message,
-    Node,
-    Select,
-    dotted_name,
-)
+from drakit_api.cel.syntax.tree import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from drakit_api.cel.syntax.visitor import dotted_name
 
 _RESERVED = frozenset(
     {

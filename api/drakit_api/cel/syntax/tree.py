@@ -139,12 +139,3 @@ class Bind(Node):
     name: str
     value: Node
     body: Node
-
-
-def dotted_name(node: Node) -> str:
-    """Return ``a.b.c`` as one name; empty if the node is anything else."""
-    names = []
-    while isinstance(node, Select) and not node.optional and not node.presence:
-        names.append(node.name)
-        node = node.operand
-    return ".".join([node.name, *reversed(names)]) if isinstance(node, Ident) else ""

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar
 
-from drakit_api.cel.syntax.tree import KINDS, Entry, Node
+from drakit_api.cel.syntax.tree import KINDS, Entry, Ident, Node, Select
 
 _Result = TypeVar("_Result")
 _Tree = TypeVar("_Tree", Node, Entry)
@@ -68,3 +68,12 @@ def copied(tree: _Tree) -> _Tree:
         part = getattr(tree, name)
         copies[name] = list(map(copied, part)) if isinstance(part, list) else None if part is None else copied(part)
     return dataclasses.replace(tree, **copies)
+
+
+def dotted_name(node: Node) -> str:
+    """Return ``a.b.c`` as one name; empty if the node is anything else."""
+    names = []
+    while isinstance(node, Select) and not node.optional and not node.presence:
+        names.append(node.name)
+        node = node.operand
+    return ".".join([node.name, *reversed(names)]) if isinstance(node, Ident) else ""
