@@ -242,6 +242,19 @@ def test_pods_without_requests_still_count_in_scores() -> None:
     assert nonzero_requests({"containers": [{}, container(cpu="1")]}) == (1100, 2 * 200 * 1024**2)
 
 
+@pytest.mark.parametrize(
+    ("spec", "cpu", "memory"),
+    [
+        pytest.param({"containers": [container(cpu="1"), {}]}, 1000, 1024, id="one-container-says-it"),
+        pytest.param({"containers": [{}], "overhead": {"cpu": "500m"}}, 500, 1024, id="overhead-says-it"),
+        pytest.param({"containers": [{}, {}]}, 200, 1024, id="nobody-says-it"),
+    ],
+)
+def test_containers_of_a_pod_that_requests_something_itself(spec: Json, cpu: int, memory: int) -> None:
+    """``getNonMissingContainerRequests``: they count for something only in what nobody requests."""
+    assert nonzero_requests(spec | {"resources": {"requests": {"memory": "1Ki"}}}) == (cpu, memory)
+
+
 def with_port(port: int, **more: str) -> Json:
     return {"name": "c", "ports": [{"containerPort": 1, "hostPort": port, **more}]}
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.scheduler.nodes import resources
+from drakit_api.core.containers import is_sidecar
 from drakit_api.kubernetes_objects import ReadOnlyObject
 
 GATE = "DRAExtendedResource"
@@ -87,7 +88,7 @@ def _requests(pod: ReadOnlyObject, resource: str, device_class: str) -> list[dic
     spec = pod["spec"]
     init = spec.get("initContainers") or []
     containers = [*init, *(spec.get("containers") or [])]
-    passing = [number for number, one in enumerate(init) if one.get("restartPolicy") != "Always"]
+    passing = [number for number, one in enumerate(init) if not is_sidecar(one)]
     lasting = {
         number: request
         for number, container in enumerate(containers)

@@ -92,4 +92,4 @@ def is_reserved_for(pod: Object, claim: ResourceClaim) -> bool:
 
 def is_terminal(pod: Object) -> bool:
     """Whether the pod has run to its end: phase Succeeded or Failed."""
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")

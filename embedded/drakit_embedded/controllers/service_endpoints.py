@@ -7,8 +7,9 @@ and k8s.io/kubernetes/pkg/controller/endpoint/endpoints_controller.go.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
+from drakit_api.core.containers import is_sidecar
 from drakit_api.core.pod_claims import is_terminal
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.controllers.pods import is_ready
@@ -69,16 +70,12 @@ def _target(pod: Object, port: Object) -> int | None:
     target = port.get("targetPort") or port["port"]
     if isinstance(target, int):
         return target
-    containers = [*(pod["spec"].get("containers") or ()), *_sidecars(pod)]
+    containers = [*(pod["spec"].get("containers") or ()), *filter(is_sidecar, pod["spec"].get("initContainers") or ())]
     for container in containers:
         for named in container.get("ports") or ():
             if named.get("name") == target and named.get("protocol", "TCP") == port.get("protocol", "TCP"):
                 return int(named["containerPort"])
     return None
-
-
-def _sidecars(pod: Object) -> Iterator[Object]:
-    return (each for each in pod["spec"].get("initContainers") or () if each.get("restartPolicy") == "Always")
 
 
 def endpoint(service: Object, pod: Object, ip: str, node_labels: Mapping[str, str]) -> Object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drakit_api import formats
+from drakit_api.core.pod_resources import OF_PODS
 
 REQUESTS = "requests."
 # Extended resources that stand for devices of a class, by its name.
@@ -14,7 +15,6 @@ PER_CLASS = ".deviceclass.resource.k8s.io/devices"
 # What containers have without asking for a device.
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
 # What a pod as a whole can have, beside huge pages.
-OF_PODS = ("cpu", "memory")
 _SIDES = (REQUESTS, "limits.")
 HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
@@ -72,11 +72,6 @@ def is_standard(name: str) -> bool:
 def is_standard_of_containers(name: str) -> bool:
     """Whether a container can have it without a prefix."""
     return name in COMPUTE or is_huge_pages(name)
-
-
-def is_of_pods(name: str) -> bool:
-    """Whether a pod as a whole can have it (IsSupportedPodLevelResource)."""
-    return name in OF_PODS or is_huge_pages(name)
 
 
 def is_native(name: str) -> bool:

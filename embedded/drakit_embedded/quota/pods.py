@@ -8,7 +8,8 @@ from typing import Any
 
 from drakit_api.core import pod_affinity
 from drakit_api.core.containers import LASTING, containers_of
-from drakit_api.core.pod_resources import needed_together
+from drakit_api.core.pod_claims import is_terminal
+from drakit_api.core.pod_resources import is_of_pods, needed
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.quota.amounts import ONE, Amounts, added, parsed
@@ -21,7 +22,6 @@ from drakit_embedded.quota.names import (
     is_extended_in_quota,
     is_huge_pages,
     is_huge_pages_in_quota,
-    is_of_pods,
     with_sides,
 )
 from drakit_embedded.quota.scopes import Requirement, has_value
@@ -41,11 +41,11 @@ def usage(pod: Object) -> Amounts:
     if _has_ended(pod):
         return used
     spec = pod.get("spec") or {}
-    return added(used, _compute(total(spec, "requests"), total(spec, "limits")))
+    return added(used, _compute(needed(spec, "requests", parsed), needed(spec, "limits", parsed)))
 
 
 def _has_ended(pod: Object) -> bool:
-    if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+    if is_terminal(pod):
         return True
     meta = pod["metadata"]
     deleted, grace = meta.get("deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
@@ -68,26 +68,6 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
         if is_huge_pages(name) or is_extended_in_pods(name):
             used[REQUESTS + name] = amount
     return used
-
-
-def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
-    """``requests`` or ``limits`` of a pod: its own, of its containers what it does not say itself, and its overhead."""
-    found = of_containers(spec, side)
-    found |= {name: amount for name, amount in _of(spec, side).items() if is_of_pods(name)}
-    return added(found, _overhead(spec, side, found)) if overhead else found
-
-
-def of_containers(spec: Object, side: str) -> Amounts:
-    """``requests`` or ``limits`` of all that run together, or what the start needs, whichever is more."""
-    return needed_together(spec, lambda container: _of(container, side))
-
-
-def _overhead(spec: Object, side: str, found: Amounts) -> Amounts:
-    """What running the pod takes; of limits, only where there are any."""
-    overhead = parsed(spec.get("overhead"))
-    if side == "requests":
-        return overhead
-    return {name: amount for name, amount in overhead.items() if name in found and found[name].nanos}
 
 
 def _of(container: Mapping[str, Any], side: str) -> Amounts:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from drakit_api.core.pod_resources import add, needed_together
+from drakit_api.core.containers import is_sidecar
+from drakit_api.core.pod_resources import is_of_pods, needed
 from drakit_api.quantity import Quantity
 
 Amounts = dict[str, int]
@@ -21,9 +22,8 @@ Amounts = dict[str, int]
 CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 # What a container without a request counts for in scores, so that such pods spread too
 # (kubernetes pkg/scheduler/util/pod_resources.go).
-_UNSET_CPU, _UNSET_MEMORY = 100, 200 * 1024 * 1024
+_UNSET = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 _NANOS = 1_000_000_000
-_POD_LEVEL = (CPU, MEMORY)
 
 
 @lru_cache(maxsize=4096)
@@ -45,37 +45,30 @@ def schedulable(name: str) -> bool:
 
 def pod_requests(spec: Mapping[str, Any]) -> Amounts:
     """Compute the requests of a pod, without zero amounts."""
-    total = _containers(spec, {})
-    for name, value in amounts((spec.get("resources") or {}).get("requests")).items():
-        if name in _POD_LEVEL or name.startswith("hugepages-"):
-            total[name] = value
-    add(total, amounts(spec.get("overhead")))
+    total = needed(spec, "requests", amounts)
     return {name: value for name, value in total.items() if value and schedulable(name)}
 
 
 def nonzero_requests(spec: Mapping[str, Any]) -> tuple[int, int]:
     """cpu and memory for scores, with the defaults for containers that request none."""
-    total = _containers(spec, {CPU: _UNSET_CPU, MEMORY: _UNSET_MEMORY})
-    pod_level = amounts((spec.get("resources") or {}).get("requests"))
-    overhead = amounts(spec.get("overhead"))
-    cpu = pod_level.get(CPU, total.get(CPU, 0)) + overhead.get(CPU, 0)
-    memory = pod_level.get(MEMORY, total.get(MEMORY, 0)) + overhead.get(MEMORY, 0)
-    return cpu, memory
+    total = needed(spec, "requests", amounts, unset=_unset(spec))
+    return total.get(CPU, 0), total.get(MEMORY, 0)
+
+
+def _unset(spec: Mapping[str, Any]) -> Amounts:
+    """Where the pod as a whole says what it needs, only what nobody says (``getNonMissingContainerRequests``)."""
+    if not any(map(is_of_pods, (spec.get("resources") or {}).get("requests") or ())):
+        return _UNSET
+    said = needed(spec, "requests", amounts)
+    return {name: value for name, value in _UNSET.items() if name not in said}
 
 
 def host_ports(spec: Mapping[str, Any]) -> frozenset[tuple[str, str, int]]:
     """(address, protocol, port) of each port that a pod takes on its node; address 0.0.0.0 means all of them."""
     found = set()
-    sidecars = [c for c in spec.get("initContainers") or [] if c.get("restartPolicy") == "Always"]
+    sidecars = filter(is_sidecar, spec.get("initContainers") or ())
     for container in [*(spec.get("containers") or []), *sidecars]:
         for port in container.get("ports") or []:
             if number := port.get("hostPort") or 0:
                 found.add((port.get("hostIP") or "0.0.0.0", port.get("protocol") or "TCP", number))  # noqa: S104
     return frozenset(found)
-
-
-def _containers(spec: Mapping[str, Any], unset: Amounts) -> Amounts:
-    def requests(container: Mapping[str, Any]) -> Amounts:
-        return {**unset, **amounts((container.get("resources") or {}).get("requests"))}
-
-    return needed_together(spec, requests)

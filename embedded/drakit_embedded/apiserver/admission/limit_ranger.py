@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from drakit_api.core.pod_resources import needed
 from drakit_api.golang.gostrings import aggregated
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.quota.amounts import Amounts, parsed
-from drakit_embedded.quota.pods import total
 
 _ANNOTATION = "kubernetes.io/limit-ranger"
 _LISTS = (("containers", "container"), ("initContainers", "init container"))
@@ -74,7 +74,7 @@ def _pod_faults(item: Object, pod: Object) -> Iterator[str]:
                 resources = container.get("resources") or {}
                 yield from _faults(item, parsed(resources.get("requests")), parsed(resources.get("limits")))
     elif item.get("type") == "Pod":
-        yield from _faults(item, *(total(spec, side, overhead=False) for side in ("requests", "limits")))
+        yield from _faults(item, *(needed(spec, side, parsed, overhead=False) for side in ("requests", "limits")))
 
 
 def _claim_faults(item: Object, claim: Object) -> Iterator[str]:

@@ -7,11 +7,12 @@ gates of 1.37.
 from __future__ import annotations
 
 from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.core.pod_resources import OF_PODS, is_of_pods, of_containers
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
-from drakit_embedded.quota.amounts import texts
-from drakit_embedded.quota.names import OF_PODS, is_huge_pages, is_of_pods
-from drakit_embedded.quota.pods import has_pod_level, of_containers
+from drakit_embedded.quota.amounts import parsed, texts
+from drakit_embedded.quota.names import is_huge_pages
+from drakit_embedded.quota.pods import has_pod_level
 
 _GUARANTEED, _BURSTABLE, _BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 
@@ -46,7 +47,7 @@ def complete(spec: Object) -> None:
     if not resources.get("requests") and not resources.get("limits"):
         return
     requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
-    needed, limited = (texts(of_containers(spec, side)) for side in ("requests", "limits"))
+    needed, limited = (texts(of_containers(spec, side, parsed)) for side in ("requests", "limits"))
     pages = {name: amount for name, amount in limited.items() if is_huge_pages(name) and name not in requests}
     limits = {**pages, **limits}
     shared = {name: amount for name, amount in needed.items() if name in OF_PODS}

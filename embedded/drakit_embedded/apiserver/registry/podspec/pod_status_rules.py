@@ -10,6 +10,7 @@ import ipaddress
 
 from drakit_api import formats
 from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.core.pod_resources import is_of_pods
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
@@ -26,7 +27,6 @@ from drakit_api.validation.errors import (
 )
 from drakit_embedded.apiserver.registry.podspec.network_rules import address
 from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
-from drakit_embedded.quota.names import is_of_pods
 
 # Fields that belong to the controllers and schedulers of resource claims, and how NodeRestriction spells them.
 CLAIM_FIELDS = {

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.core.containers import LASTING, containers_of, is_sidecar
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
@@ -162,12 +162,11 @@ def _host_ports(listed: Iterable[tuple[str, Object]]) -> Errors:
 
 def _init_container(container: Object, path: str, around: Surroundings) -> Errors:
     yield from _common(container, path, around)
-    policy = container.get("restartPolicy")
     yield from _restarts(container, path)
     yield from _unique(container, path, around)
     # They run one by one.
     yield from _host_ports([(path, container)])
-    if policy == "Always":
+    if is_sidecar(container):
         yield from probe_rules.probes_and_hooks(container, path, around.spec)
         return
     for part in ("lifecycle", *probe_rules.PROBES):

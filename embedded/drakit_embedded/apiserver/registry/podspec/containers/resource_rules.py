@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from drakit_api import formats
+from drakit_api.core.pod_resources import OF_PODS, is_of_pods, of_containers
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity, QuantityError
 from drakit_api.validation import names
@@ -22,18 +23,16 @@ from drakit_api.validation.errors import (
     not_supported,
     required,
 )
+from drakit_embedded.quota.amounts import parsed
 from drakit_embedded.quota.names import (
     COMPUTE,
     HUGE_PAGES,
-    OF_PODS,
     can_be_overcommitted,
     is_extended,
     is_huge_pages,
     is_native,
-    is_of_pods,
     is_standard,
 )
-from drakit_embedded.quota.pods import of_containers
 
 NameRule = Callable[[str, str], Errors]
 
@@ -136,11 +135,11 @@ def _pod_name(name: str, path: str) -> Errors:
 def _consistent(spec: Object, resources: Object, path: str) -> Errors:
     """validatePodResourceConsistency: a pod has at least what its containers have together."""
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-    for name, needed in of_containers(spec, "requests").items():
+    for name, needed in of_containers(spec, "requests", parsed).items():
         if name in requests and needed > Quantity.parse(requests[name]):
             detail = f"must be greater than or equal to aggregate container requests of {needed}"
             yield invalid(f"{path}.requests[{name}]", requests[name], detail)
-    for name, needed in of_containers(spec, "limits").items():
+    for name, needed in of_containers(spec, "limits", parsed).items():
         if is_huge_pages(name) and name in limits and needed > Quantity.parse(limits[name]):
             detail = f"must be greater than or equal to aggregate container limits of {needed}"
             yield invalid(f"{path}.limits[{name}]", limits[name], detail)
