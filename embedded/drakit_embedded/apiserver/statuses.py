@@ -17,11 +17,16 @@ class FieldFault(Protocol):
     """What a validation rule reports: ``drakit_api.validation.FieldError`` or a ``Cause`` of the server's own."""
 
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """The type of the cause, e.g. ``FieldValueInvalid``."""
+
     @property
-    def field(self) -> str: ...
+    def field(self) -> str:
+        """The path of the field, e.g. ``spec.devices[0].name``."""
+
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """What is wrong with it."""
 
 
 class Cause(NamedTuple):
@@ -48,12 +53,12 @@ class StatusError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes into the header of the answer besides."""
+        """The additional headers of the answer."""
         seconds = (self.details or {}).get("retryAfterSeconds")
         return {"Retry-After": str(seconds)} if seconds else {}
 
     def status(self) -> Object:
-        """The ``Status`` object to send."""
+        """Build the ``Status`` object to send."""
         status: Object = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -80,7 +85,7 @@ def _details(name: str, group: str, kind: str) -> Object:
 
 
 def not_found(plural: str, group: str, name: str) -> StatusError:
-    """The object does not exist."""
+    """Build the 404 for an object that does not exist."""
     message = f"{qualified(plural, group)} {quote(name)} not found"
     return StatusError(404, "NotFound", message, _details(name, group, plural))
 
@@ -100,14 +105,14 @@ def unstorable(name: str) -> StatusError | None:
 
 
 def unknown_resource() -> StatusError:
-    """The path names no kind that is served."""
+    """Build the 404 for a path that names no kind that is served."""
     return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def already_exists(
     plural: str, group: str, name: str, *, generated: bool = False, leaving: bool = False
 ) -> StatusError:
-    """An object of this name exists; ``generated``: it was made up here, ``leaving``: the object is being deleted."""
+    """Build the 409 for a name in use; ``generated`` by this server, ``leaving`` if its object is being deleted."""
     message = f"{qualified(plural, group)} {quote(name)} already exists"
     details = _details(name, group, plural)
     if generated:
@@ -119,7 +124,7 @@ def already_exists(
 
 
 def conflict(plural: str, group: str, name: str, why: str) -> StatusError:
-    """The object is not in the state that the request was made for."""
+    """Build the 409 for an object that is not in the state that the request was made for."""
     message = f"Operation cannot be fulfilled on {qualified(plural, group)} {quote(name)}: {why}"
     return StatusError(409, "Conflict", message, _details(name, group, plural))
 
@@ -128,7 +133,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def invalid(kind: str, group: str, name: str, faults: Sequence[FieldFault]) -> StatusError:
-    """Validation refused the object; ``faults`` in the order in which they are to be read."""
+    """Build the 422 for an object that validation refused; ``faults`` in the order in which they are to be read."""
     texts = list(dict.fromkeys(f"{fault.field}: {fault.message}" for fault in faults))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details = _details(name, group, kind)
@@ -137,7 +142,7 @@ def invalid(kind: str, group: str, name: str, faults: Sequence[FieldFault]) -> S
 
 
 def bad_request(message: str) -> StatusError:
-    """The request cannot be understood."""
+    """Build the 400 for a request that cannot be understood."""
     return StatusError(400, "BadRequest", message)
 
 
@@ -154,31 +159,31 @@ def unauthorized() -> StatusError:
 
 
 def method_not_allowed(why: str = "") -> StatusError:
-    """The kind is served, but not with this verb; ``why`` is for limits of this server."""
+    """Build the 405 for a verb that a kind does not have; ``why`` is for limits of this server."""
     message = why or "the server does not allow this method on the requested resource"
     return StatusError(405, "MethodNotAllowed", message, {})
 
 
 def not_supported(plural: str, group: str, verb: str) -> StatusError:
-    """The kind is served, but not in this way."""
+    """Build the 405 for a verb that a resource is not served with, such as watching it."""
     message = f'{verb} is not supported on resources of kind "{qualified(plural, group)}"'
     return StatusError(405, "MethodNotAllowed", message, _details("", group, plural))
 
 
 def unsupported_body() -> StatusError:
-    """The body of a write is in a format that is not read here."""
+    """Build the 415 for the body of a write in an unknown format."""
     accepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
     message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
     return StatusError(415, "UnsupportedMediaType", message)
 
 
 def unsupported_patch() -> StatusError:
-    """The content type of a PATCH is none of the patch types."""
+    """Build the 415 for a PATCH whose content type is no patch type."""
     return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def not_acceptable(accepted: Sequence[str]) -> StatusError:
-    """The client takes nothing that could be sent."""
+    """Build the 406 for a client that accepts none of the media types that could be sent."""
     message = f"only the following media types are accepted: {', '.join(accepted)}"
     return StatusError(406, "NotAcceptable", message)
 
@@ -194,7 +199,11 @@ def misnamed(name: str, on_url: str) -> StatusError:
 
 
 def check_name(name: str | None, on_url: str) -> None:
-    """An object that takes a place says which; raises ``nameless`` or ``misnamed``."""
+    """Check that an object has the name in the URL.
+
+    Raises:
+        StatusError: ``nameless`` or ``misnamed``.
+    """
     if not name:
         raise nameless(on_url)
     if name != on_url:
@@ -202,26 +211,29 @@ def check_name(name: str | None, on_url: str) -> None:
 
 
 def check_namespace(given: str | None, on_url: str) -> None:
-    """An object that says in which namespace it is says what the path says; 400 otherwise.
+    """Check that an object has the namespace in the URL, if it has any.
 
     EnsureObjectNamespaceMatchesRequestNamespace of k8s.io/apiserver/pkg/registry/rest/meta.go.
+
+    Raises:
+        StatusError: 400 if it has another.
     """
     if given and given != on_url:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
 def rejected() -> StatusError:
-    """A JSON patch does not apply to the object."""
+    """Build the 422 for a JSON patch that does not apply to the object."""
     return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
 def expired(message: str) -> StatusError:
-    """A resourceVersion or continue token from before the history that is kept."""
+    """Build the 410 for a resourceVersion or continue token from before the history that is kept."""
     return StatusError(410, "Expired", message)
 
 
 def too_large_version(asked: int, current: int) -> StatusError:
-    """A resourceVersion from the future: another server's, or from before the data was lost."""
+    """Build the 504 for a resourceVersion of the future: another server's, or from before data was lost."""
     details = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
@@ -231,23 +243,23 @@ def too_large_version(asked: int, current: int) -> StatusError:
 
 
 def too_large_body(limit: int) -> StatusError:
-    """The body is longer than the server reads."""
+    """Build the 413 for a body that is longer than ``limit`` bytes."""
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def incomplete_request() -> StatusError:
-    """The request has not been sent in time (k8s.io/apiserver/pkg/server/filters/timeout.go)."""
+    """Build the 504 for a request that was not sent in time (k8s.io/apiserver/pkg/server/filters/timeout.go)."""
     return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
 
 
 def internal(why: str) -> StatusError:
-    """The server, or something that it depends on, failed."""
+    """Build the 500 for a failure of the server, or of something that it depends on."""
     details = {"causes": [{"message": why}]}
     return StatusError(500, "InternalError", f"Internal error occurred: {why}", details)
 
 
 def success(plural: str, group: str, name: str, uid: str) -> Object:
-    """The answer to a DELETE that is done (rest.Store: a Status with the details of what was removed)."""
+    """Build the answer to a DELETE that is done (rest.Store: a Status with the details of what was removed)."""
     details = _details(name, group, plural)
     if uid:
         details["uid"] = uid

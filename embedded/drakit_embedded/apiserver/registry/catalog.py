@@ -47,7 +47,7 @@ class Served:
         return (_NAME, _NAMESPACE, *own) if self.kind.namespaced or not own else (_NAME, *own)
 
     def body(self, record: Record) -> bytes:
-        """The object in this version, encoded, without kind and apiVersion."""
+        """Encode an object in this version, without kind and apiVersion."""
         if self.converter is None:
             return record.body
         version = self.kind.api_version
@@ -57,7 +57,7 @@ class Served:
         return made
 
     def object(self, record: Record) -> Object:
-        """The object in this version, decoded, with kind and apiVersion."""
+        """Decode an object in this version, with kind and apiVersion."""
         obj = record.object()
         if self.converter is not None:
             obj = self.converter.from_storage(obj)
@@ -107,7 +107,7 @@ class Catalog:
         return sorted(self._versions.get((group, version), {}).values(), key=lambda served: served.kind.plural)
 
     def groups(self) -> dict[str, list[str]]:
-        """The versions of each named group, preferred first; groups in the order of discovery."""
+        """List the versions of each named group, preferred first; groups in the order of discovery."""
         return self._groups
 
     def _grouped(self) -> dict[str, list[str]]:

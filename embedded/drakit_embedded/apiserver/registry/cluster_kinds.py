@@ -83,7 +83,7 @@ def _merge_string_data(obj: Object) -> None:
 
 
 def _fill_data(obj: Object) -> None:
-    """A key without bytes has none of them, rather than no value."""
+    """Replace null by empty bytes in ``data``."""
     if obj.get("data"):
         obj["data"] = {key: value or "" for key, value in obj["data"].items()}
 

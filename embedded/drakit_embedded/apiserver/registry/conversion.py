@@ -57,7 +57,7 @@ _EVENTS = Converter(api_version="v1", to_storage=_to_core_event, from_storage=_f
 
 
 def between(kind: Kind) -> Converter | None:
-    """The converter for a kind in its version, or None if the stored form looks the same."""
+    """Find the converter between a version of a kind and the stored form; None if both look the same."""
     if (kind.group, kind.plural) == ("events.k8s.io", "events"):
         return _EVENTS
     if kind.group != schema.GROUP or kind.plural == _ALPHA_ONLY:

@@ -85,7 +85,7 @@ class _Rules:
         self._plural, self._kind, self._version = plural, kind, version
 
     def strategy(self, **options: Any) -> Strategy:
-        """The strategy made of these rules."""
+        """Build the strategy from these rules."""
         return Strategy(
             decode=_decode,
             canonical=self._canonical,
@@ -161,14 +161,14 @@ def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
 
 
 def _unreadable(spec: Object) -> list[FieldFault]:
-    """What is wrong with the types and names of the fields of a spec with mixins."""
+    """Find wrong types and names of fields in a spec with mixins."""
     problems = Problems()
     SPEC(spec, Place(), problems)
     return _faults(problems.lines())
 
 
 def _mixin_faults(obj: Object) -> list[FieldFault]:
-    """What the flattened slice does not show any more."""
+    """Validate the mixins, which the flattened slice no longer shows."""
     try:
         mixins.flatten(obj["spec"])
     except PoolError as error:

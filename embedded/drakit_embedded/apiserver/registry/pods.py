@@ -112,7 +112,7 @@ def _open_host_ports(spec: Object) -> None:
 
 
 def _keep_addresses_alike(status: Object) -> None:
-    """The first of a pod's addresses stands in a field of its own, too (pkg/apis/core/v1/conversion.go)."""
+    """Set ``podIP`` to the first of ``podIPs``, or the other way round (pkg/apis/core/v1/conversion.go)."""
     one, every = status.get("podIP"), status.get("podIPs")
     if one and (not every or every[0].get("ip") != one):
         # Older kubelets know the one only.
@@ -146,7 +146,7 @@ def _condition(status: str, reason: str = "", message: str = "") -> Object:
 
 
 def _merge_label_keys(spec: Object, labels: Object) -> None:
-    """What ``matchLabelKeys`` and ``mismatchLabelKeys`` mean for this pod; schedulers read the selector alone."""
+    """Merge ``matchLabelKeys`` and ``mismatchLabelKeys`` into the label selectors: schedulers read only these."""
     of_pods = (term for _, term in pod_affinity.terms(spec))
     for term in (*(spec.get("topologySpreadConstraints") or ()), *of_pods):
         if (selector := term.get("labelSelector")) is None:
@@ -174,7 +174,7 @@ def _validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
 
 
 def _once(errors: Iterable[FieldError]) -> Sequence[FieldFault]:
-    """What several rules find is listed once, as of all kinds some of whose rules are declared."""
+    """Sort the errors and drop repeated ones, as for all kinds with declarative validation."""
     return in_order(errors, ())
 
 
@@ -217,7 +217,7 @@ def _keep_generations(conditions: Sequence[Object], before: Sequence[Object]) ->
 
 
 def _drop_disabled(status: Object, before: Object, gates: FeatureGates) -> None:
-    """What gates that are off bring, unless the pod has it already (pkg/api/pod/util.go)."""
+    """Drop fields of disabled feature gates, unless the pod has them already (pkg/api/pod/util.go)."""
     field = "nodeAllocatableResourceClaimStatuses"
     if not gates.enabled("DRANodeAllocatableResources") and not before.get(field):
         status.pop(field, None)
@@ -240,7 +240,7 @@ def _container_statuses(status: Object) -> Iterable[Object]:
 
 
 def _allocated(status: Object) -> Iterable[Object]:
-    """The devices of all containers, with their health."""
+    """Iterate over the devices of all containers, with their health."""
     for container in _container_statuses(status):
         for allocated in container.get("allocatedResourcesStatus") or ():
             yield from allocated.get("resources") or ()

@@ -62,7 +62,7 @@ def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
 
 
 def _validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """An answer is given once."""
+    """Validate the status, which is set once and then immutable."""
     status = new.get("status")
     if old.get("status") is not None:
         return () if status == old["status"] else [invalid("status", status, "field is immutable")]

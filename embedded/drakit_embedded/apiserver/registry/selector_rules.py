@@ -13,13 +13,13 @@ from drakit_api.validation.metadata import label_map
 
 
 def label_selector(selector: Object, path: str) -> Errors:
-    """A LabelSelector that is there; ``{}`` is one, and selects everything."""
+    """Validate a LabelSelector; ``{}`` is valid, and selects everything."""
     yield from label_map(selector.get("matchLabels") or {}, f"{path}.matchLabels")
     yield from each(selector.get("matchExpressions"), f"{path}.matchExpressions", _requirement)
 
 
 def in_order(selector: Object) -> Object:
-    """A selector as Go writes it into messages: fields in the order of the type, labels in that of their names."""
+    """Order a selector as Go writes it into messages: fields as in the type, labels by name."""
     labels, requirements = selector.get("matchLabels"), selector.get("matchExpressions") or ()
     listed = [{key: each[key] for key in ("key", "operator", "values") if key in each} for each in requirements]
     return {

@@ -26,51 +26,57 @@ class Cluster(Protocol):
     """What rules may know of the rest: the gates, and other objects (decoded, a copy)."""
 
     @property
-    def gates(self) -> FeatureGates: ...
+    def gates(self) -> FeatureGates:
+        """Which feature gates are on."""
 
-    def find(self, storage: str, namespace: str, name: str) -> Object | None: ...
+    def find(self, storage: str, namespace: str, name: str) -> Object | None:
+        """Decode a copy of an object of a collection (``deviceclasses.resource.k8s.io``); None if there is none."""
 
-    def every(self, storage: str) -> Iterator[Object]: ...
+    def every(self, storage: str) -> Iterator[Object]:
+        """Decode a copy of each object of a collection."""
 
 
 class WritableCluster(Cluster, Protocol):
     """The same with the store, for what is stored beside an object."""
 
     @property
-    def store(self) -> Store: ...
+    def store(self) -> Store:
+        """The store, with the objects of all kinds."""
 
     def own_fields(self, kind: Kind, made: Object) -> None:
         """Enter the server itself in the ``managedFields`` of an object that it makes beside another."""
 
 
 def nothing(obj: Object, cluster: Cluster) -> None:
-    """A step that changes nothing."""
+    """Leave the object as it is."""
 
 
 def keep(new: Object, old: Object, cluster: Cluster) -> None:
-    """An update that may set every field."""
+    """Let an update set every field."""
 
 
 def fine(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """A validation without rules."""
+    """Accept every object."""
     return ()
 
 
 def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """An update validation without rules."""
+    """Accept every update."""
     return ()
 
 
 class Begin(Protocol):
     """Allocate for a new object what only one can have (an address), before it is prepared; a dry run takes nothing."""
 
-    def __call__(self, obj: Object, cluster: Cluster, /, *, dry_run: bool) -> None: ...
+    def __call__(self, obj: Object, cluster: Cluster, /, *, dry_run: bool) -> None:
+        """Enter what was allocated in ``obj``."""
 
 
 class BeginUpdate(Protocol):
     """Allocate for an object that replaces another one."""
 
-    def __call__(self, new: Object, old: Object, cluster: Cluster, /, *, dry_run: bool) -> None: ...
+    def __call__(self, new: Object, old: Object, cluster: Cluster, /, *, dry_run: bool) -> None:
+        """Enter what was allocated in ``new``, which may keep what ``old`` has."""
 
 
 class Holding(Protocol):
@@ -78,11 +84,12 @@ class Holding(Protocol):
 
     def __call__(
         self, before: Object | None, after: Object | None, cluster: WritableCluster, /
-    ) -> AbstractContextManager[None]: ...
+    ) -> AbstractContextManager[None]:
+        """Store what belongs to the object (an IPAddress) on entry, and undo that if the block raises."""
 
 
 def no_warnings(obj: Object) -> Sequence[str]:
-    """Nothing to be said."""
+    """Give no warnings."""
     return ()
 
 
@@ -90,7 +97,7 @@ Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
 
 
 def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """A body that has nothing but what the types of its kind have."""
+    """Decode a body by the Go types of its kind, and drop empty fields; also returns warnings."""
     decoded, warnings = structures.decode(obj, kind, validation)
     empties.drop(decoded, *structures.types_of(kind))
     return decoded, warnings

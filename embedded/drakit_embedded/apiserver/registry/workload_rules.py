@@ -40,13 +40,13 @@ class _Words(NamedTuple):
 
 
 def replica_set(spec: Object, path: str) -> Errors:
-    """Counts, selector and template."""
+    """Validate the spec of a ReplicaSet."""
     yield from _not_negative(spec, path, "replicas", "minReadySeconds")
     yield from _selector_and_template(spec, path, _Words("deployment", "ReplicaSet"))
 
 
 def stateful_set(spec: Object, path: str) -> Errors:
-    """The same, and claims for volumes; host name and subdomain of the pods are set by the controller."""
+    """Validate the spec of a StatefulSet; host name and subdomain of its pods are set by the controller."""
     yield from _not_negative(spec, path, "replicas", "minReadySeconds")
     template = spec.get("template") or {}
     pod = {key: value for key, value in (template.get("spec") or {}).items() if key not in _SET_BY_CONTROLLER}
@@ -55,7 +55,7 @@ def stateful_set(spec: Object, path: str) -> Errors:
 
 
 def daemon_set(spec: Object, path: str) -> Errors:
-    """The same without counts; one that selects nothing lacks no selector, only pods."""
+    """Validate the spec of a DaemonSet; unlike elsewhere, an empty selector is allowed."""
     yield from _selector_and_template(spec, path, _Words("daemonset", "DaemonSet", strict=False))
     yield from _not_negative(spec, path, "minReadySeconds")
     strategy = spec.get("updateStrategy") or {}
@@ -64,7 +64,7 @@ def daemon_set(spec: Object, path: str) -> Errors:
 
 
 def deployment(spec: Object, path: str) -> Errors:
-    """A deployment's, with its defaults."""
+    """Validate the spec of a Deployment, with its defaults."""
     yield from _not_negative(spec, path, "replicas")
     yield from _selector_and_template(spec, path, _Words("deployment", "ReplicaSet"))
     yield from _deployment_strategy(spec.get("strategy") or {}, f"{path}.strategy")
@@ -132,7 +132,7 @@ def _strategy(
 
 
 def _shown(kind: str | None, rolling: Object | None) -> Object:
-    """A strategy with the fields of Kubernetes' internal types."""
+    """Rename the fields of a strategy as in Kubernetes' internal types, for messages."""
     if rolling is not None:
         rolling = {"MaxUnavailable": rolling.get("maxUnavailable", 0), "MaxSurge": rolling.get("maxSurge", 0)}
     return {"Type": kind, "RollingUpdate": rolling}
@@ -175,7 +175,7 @@ def _amount(amount: Amount, path: str) -> Errors:
 
 
 def _number(amount: Amount) -> int:
-    """A number, that of a percentage, or that of a text; 0 of what is none of them."""
+    """Convert an amount to its number, a percentage to its number of percent, other texts to 0."""
     if isinstance(amount, str):
         number = amount.removesuffix("%") if _PERCENT.fullmatch(amount) else amount
         return int(number) if _NUMBER.fullmatch(number) else 0

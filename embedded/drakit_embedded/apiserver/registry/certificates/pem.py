@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 def blocks(data: bytes) -> Iterator[Block]:
-    """The well-formed blocks one after the other (``pem.Decode``); what is malformed is passed over."""
+    """Iterate over the well-formed blocks (``pem.Decode``); what is malformed is passed over."""
     at, end = 0, -1
     while (begin := _BEGIN.search(data, at)) is not None:
         type_line, at = _line(data, begin.end())
@@ -51,7 +51,7 @@ def blocks(data: bytes) -> Iterator[Block]:
 
 
 def _line(data: bytes, at: int) -> tuple[bytes, int]:
-    """The line at a place without what is blank at its end, and where the next one begins."""
+    """Read the line at ``at`` without blanks at its end; also returns where the next line begins."""
     end = data.find(b"\n", at)
     if end < 0:
         return data[at:].rstrip(_SPACES), len(data)

@@ -12,7 +12,7 @@ _LONGEST = 2 * limits.DNS_SUBDOMAIN_LENGTH + limits.DNS_LABEL_LENGTH + 2
 
 
 def faults(path: str, name: str) -> Errors:
-    """What is wrong with a name."""
+    """Validate the name of a signer."""
     if not name:
         yield required(path)
         return
@@ -32,7 +32,7 @@ def faults(path: str, name: str) -> Errors:
 
 
 def _first(path: str, text: str, labels: list[str], rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
-    """What is wrong with the first label that is no good."""
+    """Report what is wrong with the first invalid label."""
     for label in labels:
         if problems := rule(label):
             yield from (invalid(path, text, f"validating label {quote(label)}: {problem}") for problem in problems)

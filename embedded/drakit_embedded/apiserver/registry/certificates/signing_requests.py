@@ -48,9 +48,10 @@ class MalformedRequest(ValueError):
 
 
 def parsed(request: str) -> x509.CertificateSigningRequest:
-    """The first PEM block of ``spec.request``, which is base64 (``ParseCSR``). Raises ``MalformedRequest``.
+    """Parse the first PEM block of ``spec.request``, which is base64 (``ParseCSR``).
 
-    Go's complaints about the inside of the ASN.1 are not repeated: all of them are one here.
+    Raises:
+        MalformedRequest: in Go's words, but with one message for everything that is wrong inside the ASN.1.
     """
     from cryptography import x509
 
@@ -68,7 +69,11 @@ def parsed(request: str) -> x509.CertificateSigningRequest:
 
 
 def organizations(request: x509.CertificateSigningRequest) -> list[str]:
-    """The groups that the certificate would be for. Raises ``ValueError`` if they cannot be read."""
+    """List the groups that the certificate would be for.
+
+    Raises:
+        ValueError: if they cannot be read.
+    """
     from cryptography.x509.oid import NameOID
 
     names = request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
@@ -76,7 +81,7 @@ def organizations(request: x509.CertificateSigningRequest) -> list[str]:
 
 
 def _check_outside(der: bytes) -> None:
-    """The tag and the length of the whole, in the words of Go's ``encoding/asn1``."""
+    """Check the tag and the length of the outermost ASN.1 element, in the words of Go's ``encoding/asn1``."""
     if len(der) < 2:
         raise MalformedRequest("asn1: syntax error: truncated tag or length")
     size, length = 2, der[1]
@@ -142,7 +147,7 @@ def _repeats(values: Sequence[Any]) -> bool:
 
 
 def _prepare_update(new: Object, old: Object, cluster: Cluster) -> None:
-    """The object itself never changes, but for its metadata."""
+    """Keep the spec as it was: an update may change the metadata only."""
     new["spec"] = _spec(old)
 
 
@@ -182,7 +187,7 @@ def _date(new: Object, old: Object) -> None:
 
 
 def _validate(obj: Object, cluster: Cluster, old: Object | None = None) -> list[FieldError]:
-    """What was wrong before may stay so: ``old`` is what is stored."""
+    """Validate a request; what was wrong in ``old``, the stored object, may stay wrong."""
     return [*_spec_faults(_spec(obj), _spec(old or {})), *_condition_faults(obj, old or {}), *_signed_faults(obj, old)]
 
 
@@ -250,7 +255,7 @@ def _signed_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
 
 
 def _certificate_problem(text: str) -> str:
-    """What is wrong with certificates in base64 of PEM (``validateCertificate``); empty if nothing."""
+    """Find what is wrong with certificates in base64 of PEM (``validateCertificate``); empty if nothing is."""
     found = list(pem.blocks(base64.b64decode(text)))
     for block in found:
         if block.type != "CERTIFICATE":

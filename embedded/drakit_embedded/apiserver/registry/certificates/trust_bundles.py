@@ -32,7 +32,7 @@ def _validate_update(new: Object, old: Object, cluster: Cluster) -> list[FieldEr
 
 
 def _named(obj: Object) -> Iterator[FieldError]:
-    """The name of a bundle begins with that of its signer."""
+    """Check that the name of a bundle begins with that of its signer."""
     name, signer = obj["metadata"]["name"], obj["spec"].get("signerName") or ""
     yield from (invalid("metadata.name", name, problem) for problem in _name_problems(name, signer))
     if signer:

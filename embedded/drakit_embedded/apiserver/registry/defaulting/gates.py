@@ -23,7 +23,7 @@ class Table(msgspec.Struct, frozen=True):
 
 @functools.cache
 def table() -> Table:
-    """What ``defaults.json`` holds; read once."""
+    """Read ``defaults.json``, once."""
     raw = resources.files(__package__).joinpath("defaults.json").read_bytes()
     return msgspec.json.decode(raw, type=Table)
 

@@ -15,7 +15,7 @@ Keys = tuple[str | int, ...]
 
 
 def compiled(statements: Sequence[Object], gates: Collection[str]) -> list[Statement]:
-    """A function of each statement, for a server on which exactly these feature gates are on."""
+    """Compile each statement to a function, for a server on which exactly these feature gates are on."""
     return [_statement(statement, gates) for statement in statements]
 
 
@@ -47,7 +47,7 @@ def _keys(path: str | list[str | int]) -> Keys:
 
 
 def _get(obj: Object, keys: Keys) -> Any:
-    """The value at a path, or None if there is none."""
+    """Look up the value at a path; None if there is none."""
     found: Any = obj
     for key in keys:
         if not found:
@@ -73,7 +73,7 @@ def _put(obj: Object, keys: Keys, value: Any) -> None:
 
 
 def _filled(template: Any, obj: Object) -> Any:
-    """A value of a statement, with what it takes from the object: as in Go, a map is then the same in both places."""
+    """Fill in a statement's value from the object: as in Go, a map that is taken from it is shared, not copied."""
     if isinstance(template, dict):
         if "$from" in template:
             return _get(obj, _keys(template["$from"]))

@@ -77,7 +77,7 @@ class _Plans:
         self._made: dict[str, _Plan] = {}
 
     def of(self, struct: str) -> _Plan:
-        """The plan of a struct; no struct of Kubernetes' stored kinds is within itself."""
+        """Build the plan of a struct, once; no struct of Kubernetes' stored kinds contains itself."""
         plan = self._made.get(struct)
         if plan is None:
             plan = self._made[struct] = _Plan()
@@ -104,7 +104,7 @@ class _Plans:
             plan.below.append((field.name, walk))
 
     def _walk(self, kind: Type) -> Walk | None:
-        """What sets the defaults below a value, or None if there are none."""
+        """Build the function that sets the defaults below a value; None if there are none."""
         if kind.shape == "struct":
             plan = self.of(kind.struct)
             return None if plan.is_empty else plan

@@ -18,7 +18,7 @@ _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0"
 
 
 def internal(kind: str, value: Any) -> Any:
-    """A value of a type such as ``PodSpec``, ready to be written as JSON."""
+    """Convert a value of a type such as ``PodSpec`` to its internal form, ready to be written as JSON."""
     return _struct(f"core/v1.{kind}")(value)
 
 

@@ -121,7 +121,7 @@ def host_name(spec: Object, path: str) -> Errors:
 
 
 def label_in(field: str) -> Callable[[Object, str], Errors]:
-    """A field of a spec that is part of a name."""
+    """Build a rule that a field of the spec is a DNS label."""
 
     def rule(spec: Object, path: str) -> Errors:
         yield from names.dns_label(spec[field], f"{path}.{field}")

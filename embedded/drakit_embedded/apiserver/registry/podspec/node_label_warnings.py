@@ -55,7 +55,7 @@ def of_key(key: str | None, path: str) -> Iterator[str]:
 
 
 def _of_values(term: Object, path: str) -> Iterator[str]:
-    """What is required is refused for it; what is preferred is not."""
+    """Warn of values that no label can have, in preferred terms; in required ones they are errors."""
     for index, expression in enumerate(term.get("matchExpressions") or ()):
         for number, value in enumerate(expression.get("values") or ()):
             for problem in formats.label_value(value):

@@ -15,7 +15,7 @@ def no_backsteps(target: str, path: str) -> Errors:
 
 
 def descending(target: str, path: str) -> Errors:
-    """It is relative, too."""
+    """Check that a path is relative and does not lead out of where it starts."""
     if target.startswith("/"):
         yield invalid(path, target, "must be a relative path")
     yield from no_backsteps(target, path)

@@ -42,7 +42,7 @@ def _quality_of(request: str, limit: str) -> str:
 
 
 def complete(spec: Object) -> None:
-    """What a pod as a whole does not say of its resources, where it says something: from its containers."""
+    """Complete the pod-level resources, if there are any, from those of the containers."""
     resources: Object = spec.get("resources") or {}
     if not resources.get("requests") and not resources.get("limits"):
         return

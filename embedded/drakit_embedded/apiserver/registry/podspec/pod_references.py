@@ -55,7 +55,7 @@ def _from_environment(spec: Object, whole: str, key: str) -> list[Any]:
 
 
 def projected(spec: Object) -> Iterator[Object]:
-    """The sources of projected volumes."""
+    """Iterate over the sources of projected volumes."""
     for volume in spec.get("volumes") or ():
         yield from (volume.get("projected") or {}).get("sources") or ()
 

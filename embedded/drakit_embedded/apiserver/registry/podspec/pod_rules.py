@@ -69,7 +69,7 @@ def annotation_errors(pod: Object, path: str) -> Errors:
 
 
 def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = (), *, pod: Object | None = None) -> Errors:
-    """A pod's spec, or that of a template, which is of no ``pod``.
+    """Validate the spec of a pod, or (without ``pod``) that of a pod template.
 
     ``claimed_volumes`` are those that a stateful set adds, or puts in the place of the template's.
     """
@@ -111,7 +111,7 @@ def _claims(claims: list[Object], path: str) -> Errors:
 
 
 def _claim_source(claim: Object, path: str) -> Errors:
-    """A claim or a template, exactly one."""
+    """Check that exactly one of claim and template is named."""
     given = [field for field in _SOURCES if claim.get(field) is not None]
     if len(given) > 1:
         detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
@@ -156,7 +156,7 @@ def _users_of_its_own(spec: Object, path: str) -> Errors:
 
 
 def _name_in(field: str) -> Rule:
-    """The name of another object."""
+    """Build a rule that a field of the spec is the name of another object."""
 
     def rule(spec: Object, path: str) -> Errors:
         yield from names.dns_subdomain(spec[field], f"{path}.{field}")

@@ -97,7 +97,7 @@ def _nominated(node: str, was: str, spec: Object) -> Errors:
 
 
 def _transitions(spec: Object, status: Object, was: Object) -> Errors:
-    """A container that has ended for good does not run again."""
+    """Check that no container runs again that has terminated for good."""
     rules = [rule for container in containers_of(spec, LASTING) for rule in container.get("restartPolicyRules") or ()]
     all_restart = any(rule.get("action") == "RestartAllContainers" for rule in rules)
     for sort, field in CONTAINER_STATUSES.items():
@@ -225,7 +225,7 @@ def _overhead(each: Object, path: str) -> Errors:
 
 
 def _resource(items: list[Object], index: int, path: str) -> Errors:
-    """A resource that nodes have themselves, once."""
+    """Check that a resource is one that nodes have themselves, and is listed once."""
     name = items[index].get("name") or ""
     if name in (item.get("name") for item in items[:index]):
         yield duplicate(path, items[index])

@@ -81,7 +81,7 @@ def _images(containers: list[Object], path: str) -> Errors:
 
 
 def _deadline(seconds: int | None, was: int | None) -> Errors:
-    """It may come, and come nearer."""
+    """Check that a deadline is only added or shortened."""
     path = "spec.activeDeadlineSeconds"
     if seconds is None:
         if was is not None:
@@ -160,7 +160,7 @@ def _node_terms(spec: Object) -> list[Object]:
 
 
 def _only_adds(term: Object, was: Object) -> bool:
-    """What has no requirement matches nothing, so that it cannot become narrower."""
+    """Check that a term only gains requirements; one without any matches nothing and has to stay so."""
     parts = ("matchExpressions", "matchFields")
     if not any(was.get(part) for part in parts):
         return not any(term.get(part) for part in parts)
@@ -169,7 +169,7 @@ def _only_adds(term: Object, was: Object) -> bool:
 
 
 def _with_old_nodes(affinity: Object | None, was: Object | None) -> Object | None:
-    """An affinity with what another says of nodes; None where that says nothing else."""
+    """Copy an affinity with the node affinity of ``was``; None if nothing else is left in it."""
     nodes = (was or {}).get("nodeAffinity")
     if affinity is None:
         return None if nodes is None else {"nodeAffinity": nodes}

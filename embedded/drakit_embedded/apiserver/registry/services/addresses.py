@@ -46,7 +46,11 @@ def check(address: str, is_taken: IsTaken, *, dry_run: bool) -> None:
 
 
 def free(name: str, is_taken: IsTaken, *, dry_run: bool) -> str:
-    """An address that nothing has, for the Service ``name``; raises a ``StatusError`` if there is none."""
+    """Find a free address for the Service ``name``.
+
+    Raises:
+        StatusError: if the range is full.
+    """
     if dry_run:
         # Kubernetes does not look for one either.
         return str(RANGE.network_address)
@@ -66,14 +70,14 @@ def _candidates() -> Iterator[str]:
 
 
 def of(service: Object) -> list[str]:
-    """The addresses that a Service has; former versions of drakit have stored other texts, too."""
+    """List the cluster addresses of a Service; other texts, which former versions of drakit stored, are left out."""
     spec = service.get("spec") or {}
     given = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
     return [address for address in given if ip_texts.is_address(address)] if needs_address(spec) else []
 
 
 def record(address: str, service: Object) -> Object:
-    """The IPAddress of an address that a Service has (createIPAddress)."""
+    """Build the IPAddress object of an address that a Service has (createIPAddress)."""
     meta = service["metadata"]
     family = ip_texts.family(address)
     labels = {"ipaddress.kubernetes.io/ip-family": family, "ipaddress.kubernetes.io/managed-by": _MANAGED_BY}

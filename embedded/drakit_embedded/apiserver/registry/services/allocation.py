@@ -135,13 +135,13 @@ def _gains_family(spec: Object, was: Object) -> bool:
 
 
 def _give_second_address(service: Object, cluster: Cluster, *, dry_run: bool) -> None:
-    """The primary address stays, whatever it is (updateClusterIPs)."""
+    """Allocate the second address; the primary one stays, whatever it is (updateClusterIPs)."""
     spec = service["spec"]
     spec["clusterIPs"] = [*spec["clusterIPs"][:1], _address(service, 1, cluster, dry_run=dry_run)]
 
 
 def _address(service: Object, number: int, cluster: Cluster, *, dry_run: bool) -> str:
-    """The address of a family: the one that the Service asks for, or a free one."""
+    """Allocate the address of a family: the one that the Service asks for, or a free one."""
     asked = service["spec"].get("clusterIPs") or []
     if number >= len(asked):
         return addresses.free(service["metadata"].get("name", ""), _is_taken(cluster), dry_run=dry_run)
@@ -194,7 +194,7 @@ def _update_node_ports(service: Object, was: Object, operation: Operation) -> No
 
 
 def _taken(service: Object, operation: Operation, number: int, asked: int) -> int:
-    """A node port for a port: the one that it asks for, or (0) any."""
+    """Allocate a node port: the one that is asked for, or (0) any."""
     try:
         if not asked:
             return operation.take_any()

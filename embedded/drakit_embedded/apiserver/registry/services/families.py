@@ -60,7 +60,7 @@ def _inferred_policy(spec: Object, old: Object | None) -> str:
 
 
 def _reductions(spec: Object, old: Object) -> Errors:
-    """A second address or family goes with the policy SingleStack only, and then by itself."""
+    """Check that a second address or family is released by the policy SingleStack only, and release it then."""
     for field, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         given, before = spec.get(field) or [], old.get(field) or []
         if spec["ipFamilyPolicy"] != _SINGLE:

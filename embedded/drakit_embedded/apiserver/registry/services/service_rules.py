@@ -173,7 +173,7 @@ def _unique_ports(spec: Object) -> Errors:
 
 
 def _shown_port(protocol: str, port: int) -> Object:
-    """A port of which nothing but these is looked at, as Go prints its struct."""
+    """Build a port with these fields only, as Go prints its struct."""
     return {
         "Name": "",
         "Protocol": protocol,

@@ -29,7 +29,7 @@ def _drop_unread(obj: Object) -> None:
 
 
 def _as_shown(obj: Object, cluster: Cluster) -> Object:
-    """An external name keeps an address that it was given by a change, and shows it in both fields."""
+    """Show ``clusterIP`` in ``clusterIPs``, too: a Service that became ExternalName by an update keeps it."""
     spec = obj["spec"]
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         return {**obj, "spec": {**spec, "clusterIPs": [spec["clusterIP"]]}}

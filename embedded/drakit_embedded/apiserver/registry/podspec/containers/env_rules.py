@@ -86,7 +86,7 @@ def files(listed: Sequence[Object], path: str, volumes: dict[str, Object]) -> Er
 
 
 def _prefix(name: str, path: str) -> Errors:
-    """A name, or the beginning of one: here alone, Kubernetes does not mind a hyphen at the end."""
+    """Validate a prefix of names; unlike elsewhere, Kubernetes allows a hyphen at its end here."""
     if not name:
         yield required(path)
     elif any(names.dns_subdomain(formats.as_prefix(name), path)):
@@ -140,7 +140,7 @@ def _file(reference: Object, path: str) -> Errors:
 
 
 def field(reference: Object, path: str, usable: Sequence[str]) -> Errors:
-    """A ``fieldRef`` to one of the ``usable`` fields, which are in order."""
+    """Validate a ``fieldRef`` to one of the ``usable`` fields, which are sorted."""
     version, label = reference.get("apiVersion") or "", reference.get("fieldPath") or ""
     at = f"{path}.fieldPath"
     if version == "v1" and label in usable:
@@ -173,7 +173,7 @@ def _subscripted(of: str, subscript: str, label: str, path: str) -> Errors:
 
 
 def amount(reference: Object, path: str, *, of_volume: bool = False) -> Errors:
-    """A ``resourceFieldRef``; one in a volume names its container."""
+    """Validate a ``resourceFieldRef``; in a volume, it has to name a container."""
     resource = reference.get("resource") or ""
     if of_volume and not reference.get("containerName"):
         yield required(f"{path}.containerName")

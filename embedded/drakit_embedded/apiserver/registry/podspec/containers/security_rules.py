@@ -96,7 +96,7 @@ def of_system(spec: Object, path: str) -> Errors:
 
 
 def _identity(number: int | None, path: str) -> Errors:
-    """A user or a group."""
+    """Validate a user or group id."""
     if number is not None and not 0 <= number <= _HIGHEST_ID:
         yield invalid(path, number, f"must be between 0 and {_HIGHEST_ID}, inclusive")
 
