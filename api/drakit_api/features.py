@@ -187,14 +187,14 @@ class FeatureGates:
         return dict(self._overrides)
 
     def enabled(self, name: str) -> bool:
-        """Whether a gate is on. Raises ``FeatureGateError`` for a name that is no gate."""
+        """Tell whether a gate is on. Raises ``FeatureGateError`` for a name that is no gate."""
         try:
             return self._enabled[name]
         except KeyError:
             raise FeatureGateError(f'feature "{name}" is not registered in FeatureGate') from None
 
     def known(self) -> list[Gate]:
-        """Every gate that exists at the emulated version, by name."""
+        """List the gates that exist at the emulated version, by name."""
         return [
             Gate(name, spec, self._enabled[name], _DEPENDS_ON.get(name, ()), name in _KIT_SPECS)
             for name, spec in sorted(self._specs.items())
@@ -221,7 +221,7 @@ class FeatureGates:
         return enabled
 
     def _refusal(self, name: str) -> str:
-        """Why an override cannot be, or ""."""
+        """Say why an override cannot be; empty if it can."""
         if name in _GLOBAL:
             return ""
         if name not in self._specs:
@@ -261,7 +261,7 @@ def _unmet_dependencies(enabled: Mapping[str, bool]) -> list[str]:
 
 
 def _raise(errors: Iterable[str]) -> None:
-    """As apimachinery's aggregate prints them: one alone, several in brackets."""
+    """Raise errors as apimachinery's aggregate prints them: one alone, several in brackets."""
     messages = list(errors)
     if messages:
         raise FeatureGateError(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")

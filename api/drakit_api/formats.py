@@ -60,7 +60,7 @@ def dns_label(text: str, unit: Unit = "bytes") -> Sequence[str]:
 
 
 def dns_subdomain(text: str, unit: Unit = "bytes") -> list[str]:
-    """Lowercase RFC 1123 labels joined by dots, at most 253 bytes: names of objects, classes, nodes."""
+    """Check lowercase RFC 1123 labels joined by dots, at most 253 bytes: names of objects, classes, nodes."""
     complaint = (
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
         "and must start and end with an alphanumeric character"
@@ -70,7 +70,7 @@ def dns_subdomain(text: str, unit: Unit = "bytes") -> list[str]:
 
 
 def dns_subdomain_caseless(text: str) -> list[str]:
-    """As ``dns_subdomain``, in either case: driver names in opaque parameters and allocation results."""
+    """Check as ``dns_subdomain``, in either case: driver names in opaque parameters and allocation results."""
     complaint = (
         "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
         "and must start and end with an alphanumeric character"
@@ -100,7 +100,7 @@ def label_key(text: str) -> Sequence[str]:
 
 
 def label_value(text: str) -> list[str]:
-    """Empty, or at most 63 bytes of a label's alphabet."""
+    """Check a label's value: empty, or at most 63 bytes of a label's alphabet."""
     found = _length(text, limits.LABEL_VALUE_LENGTH)
     complaint = f"a valid label must be an empty string or consist of {_ALPHANUMERIC}"
     return found if _IS_VALUE.fullmatch(text) else [*found, _regex(complaint, _VALUE, "MyValue", "my_value", "12345")]

@@ -76,14 +76,14 @@ class Quantity:
         return self.nanos % NANOS == 0
 
     def as_integer(self) -> int:
-        """Whole units, rounded away from zero, as ``Value()`` does."""
+        """Return whole units, rounded away from zero, as ``Value()`` does."""
         return _divide_away_from_zero(self.nanos, NANOS)
 
     def __str__(self) -> str:
         return self._text if self._text is not None else _canonical(self.nanos, self.format)
 
     def as_decimal(self) -> str:
-        """Without a suffix, and with as many decimals as upstream keeps for the text: ``500m`` is "0.500".
+        """Print without a suffix, and with as many decimals as upstream keeps for the text: ``500m`` is "0.500".
 
         ``AsDec().String()`` (``gopkg.in/inf.v0``). Upstream goes by the text that was sent, this by the canonical one.
         """
@@ -93,7 +93,7 @@ class Quantity:
         return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else f"{sign}{digits}"
 
     def is_identical(self, other: Quantity) -> bool:
-        """Whether Go takes the structs for equal: ``1Ki`` is not ``1024``, and ``4`` that was computed not ``4``."""
+        """Tell whether Go takes the structs for equal: ``1Ki`` is not ``1024``, nor a computed ``4`` a written one."""
         return (self.nanos, self.format, self._text) == (other.nanos, other.format, other._text)
 
     def __add__(self, other: Quantity) -> Quantity:
@@ -166,7 +166,7 @@ def _parse_binary(text: str, amount: int, digits: int, decimals: int, exponent: 
 
 
 def _decimals(text: str) -> int:
-    """How many decimals upstream keeps of a canonical text: those that it shows, or all nine if it is a long one."""
+    """Count the decimals that upstream keeps of a canonical text: those that it shows, or all nine if it is long."""
     match = _PATTERN.fullmatch(text)
     assert match is not None
     whole, fraction, suffix = match.group(2) or "0", match.group(3) or "", match.group(4)
@@ -189,13 +189,13 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
 
 
 def _require_digit(number: str) -> None:
-    """Upstream's fast path reads a missing number as zero, its slow path refuses it."""
+    """Refuse a missing number as upstream's slow path does; its fast path reads it as zero."""
     if not any("0" <= char <= "9" for char in number):
         raise QuantityError(_WRONG_NUMBER)
 
 
 def _shift(amount: int, places: int) -> int:
-    """``amount * 10**places``, rounded away from zero: who asks for too little gets something."""
+    """Compute ``amount * 10**places``, rounded away from zero: who asks for too little gets something."""
     return amount * 10**places if places >= 0 else _divide_away_from_zero(amount, 10**-places)
 
 

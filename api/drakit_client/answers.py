@@ -107,7 +107,7 @@ class _Line:
 
 
 def event(line: bytes) -> Object | Unreadable:
-    """``{type, object}`` of a line of a watch."""
+    """Decode a line of a watch: ``{type, object}``."""
     try:
         found: Object = msgspec.json.decode(line)
         if found["type"] == "ERROR" or _can_be_followed(found["object"], named=found["type"] != "BOOKMARK"):
@@ -159,7 +159,7 @@ def _item_by_item(raw: bytes) -> tuple[Object, list[Unreadable]]:
 
 
 def _items(raw: bytes) -> Iterator[tuple[int, int]]:
-    """Where the objects of a List begin and end: those that are two levels deep, in its only array."""
+    """Yield where the objects of a List begin and end: those that are two levels deep, in its only array."""
     depth, start, open_items = 0, 0, False
     for token in _TOKEN.finditer(raw):
         first = raw[token.start()]

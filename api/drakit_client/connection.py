@@ -128,7 +128,7 @@ class Connection:
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, *, user_agent: str = "drakit") -> Connection:
-        """Any configuration of the official client."""
+        """Connect with any configuration of the official client."""
         return cls(
             configuration.host,
             tls=_tls_context(configuration),
@@ -232,7 +232,7 @@ class Connection:
             return raw
 
     async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Object:
-        """Like ``request``, with the answer decoded; ``UnreadableError`` if that is not possible."""
+        """Send as ``request`` does, and decode the answer; ``UnreadableError`` if that is not possible."""
         raw = await self.request(method, path, body, **options)
         try:
             decoded: Object = msgspec.json.decode(raw)
@@ -287,18 +287,18 @@ class Connection:
         subresource: str | None = None,
         name: str | None = None,
     ) -> Object:
-        """POST an object, or with ``subresource`` and ``name`` to e.g. ``pods/NAME/binding``."""
+        """Create an object, or with ``subresource`` and ``name`` post it to e.g. ``pods/NAME/binding``."""
         return await self.json("POST", resource.path(namespace, name, subresource), _typed(resource, obj, subresource))
 
     async def replace(
         self, resource: Resource, obj: ReadOnlyObject, namespace: str | None = None, *, subresource: str | None = None
     ) -> Object:
-        """PUT an object; its ``resourceVersion``, if any, must be current or ``Conflict`` is raised."""
+        """Update an object; its ``resourceVersion``, if any, must be current or ``Conflict`` is raised."""
         name = obj["metadata"]["name"]
         return await self.json("PUT", resource.path(namespace, name, subresource), _typed(resource, obj, None))
 
     async def replace_status(self, resource: Resource, obj: ReadOnlyObject, namespace: str | None = None) -> Object:
-        """PUT to the status subresource."""
+        """Update the status subresource of an object."""
         return await self.replace(resource, obj, namespace, subresource="status")
 
     async def patch(
@@ -312,7 +312,7 @@ class Connection:
         subresource: str | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Object:
-        """PATCH an object or subresource."""
+        """Patch an object or subresource."""
         path = resource.path(namespace, name, subresource)
         return await self.json("PATCH", path, body, params=params, content_type=_PATCH_CONTENT[patch_type])
 
@@ -327,7 +327,7 @@ class Connection:
         grace_period_seconds: int | None = None,
         propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
     ) -> Object:
-        """DELETE an object, optionally only if uid and resourceVersion are still these (else ``Conflict``)."""
+        """Delete an object, optionally only if uid and resourceVersion are still these (else ``Conflict``)."""
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
         preconditions = {"uid": uid, "resourceVersion": resource_version}
         if chosen := {key: value for key, value in preconditions.items() if value is not None}:
@@ -348,7 +348,7 @@ class Connection:
         field_selector: str = "",
         timeout_seconds: int = 300,
     ) -> AsyncGenerator[Object, None]:
-        """Events ``{type, object}`` after a resourceVersion, bookmarks included, until the server ends the watch.
+        """Yield events ``{type, object}`` after a resourceVersion, bookmarks included, until the server ends the watch.
 
         Raises ``Expired`` when the server no longer knows that resourceVersion, whether it says so at once or
         later, as an ERROR event. What cannot be read is left out, and told in the log.
@@ -401,7 +401,7 @@ def _warning(header: str) -> str:
 
 
 def _typed(resource: Resource, obj: ReadOnlyObject, subresource: str | None) -> ReadOnlyObject:
-    """Objects that came out of a list have no type of their own; a subresource body always brings its own."""
+    """Add kind and apiVersion to an object that came out of a list; a subresource body always brings its own."""
     if subresource or "kind" in obj:
         return obj
     return {"apiVersion": resource.api_version, "kind": resource.kind, **obj}

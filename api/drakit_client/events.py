@@ -33,7 +33,7 @@ _COMBINED = "(combined from similar events): "
 
 
 def reference(obj: Object) -> Object:
-    """ObjectReference to an object that carries its own kind and apiVersion."""
+    """Make an ObjectReference to an object that carries its own kind and apiVersion."""
     metadata = obj["metadata"]
     wanted = {
         "apiVersion": obj.get("apiVersion"),
@@ -99,7 +99,7 @@ class EventRecorder:
             await self._repeat(name, namespace, self._counts[name], message)
 
     def _counted(self, name: str) -> int:
-        """How often an event has been told, this time included."""
+        """Count how often an event has been told, this time included."""
         count = self._counts[name] = self._counts.pop(name, 0) + 1
         while len(self._counts) > _REMEMBERED:
             del self._counts[next(iter(self._counts))]

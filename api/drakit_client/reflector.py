@@ -36,7 +36,7 @@ _pause = asyncio.sleep
 
 
 def key_of(obj: ReadOnlyObject) -> Key:
-    """``(namespace, name)``; the namespace is empty for cluster-scoped objects."""
+    """Return ``(namespace, name)``; the namespace is empty for cluster-scoped objects."""
     metadata = obj["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
 

@@ -30,7 +30,7 @@ class Resource:
         return replace(self, version=version)
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """URL path of a collection, an object or a subresource; each part is escaped."""
+        """Return the URL path of a collection, an object or a subresource; each part is escaped."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if namespace and self.namespaced:
             parts += ["namespaces", quote(namespace, safe="")]

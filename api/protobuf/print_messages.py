@@ -32,7 +32,7 @@ SCALARS = {"string": "s", "bytes": "b", "bool": "t", "int32": "i", "int64": "i",
 
 
 def go_facts(text: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """By struct and field: the name in JSON (``uid`` of ``uID``); ``*`` for pointers, ``<`` for embedded structs."""
+    """Map struct and field to the name in JSON (``uid`` of ``uID``), ``*`` for pointers, ``<`` for embedded structs."""
     facts: dict[tuple[str, str], tuple[str, str]] = {}
     for struct, body in STRUCT.findall(text):
         for go_type, tags in TAGGED.findall(body):
@@ -46,7 +46,7 @@ def go_facts(text: str) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def qualified(name: str, package: str) -> str:
-    """``core/v1.Pod``; scalars are one letter."""
+    """Return ``core/v1.Pod``; scalars are one letter."""
     if name in SCALARS:
         return SCALARS[name]
     if "." not in name:
@@ -58,7 +58,7 @@ def qualified(name: str, package: str) -> str:
 
 
 def messages(folder: Path, package: str) -> dict[str, dict[str, list[str]]]:
-    """Fields by number of each message: name, type, and marks (``[`` list, ``{`` map, ``*``, ``<``)."""
+    """Return the fields of each message by number: name, type, and marks (``[`` list, ``{`` map, ``*``, ``<``)."""
     facts = go_facts("\n".join(file.read_text() for file in sorted(folder.glob("*types*.go"))))
     found: dict[str, dict[str, list[str]]] = {}
     for message, body in MESSAGE.findall((folder / "generated.proto").read_text()):

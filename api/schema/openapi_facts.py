@@ -32,7 +32,7 @@ _SENT = ("meta/", "policy/v1.Eviction")
 
 
 def read(url: str, token: str, path: str) -> Object:
-    """One document of a server, whose certificate is not asked for: it is on this machine."""
+    """Read a document of a server, whose certificate is not asked for: it is on this machine."""
     context = ssl._create_unverified_context()  # noqa: S323
     request = urllib.request.Request(url + path, headers={"Authorization": f"Bearer {token}"})  # noqa: S310
     with urllib.request.urlopen(request, context=context) as answer:  # noqa: S310
@@ -50,7 +50,7 @@ def schemas(url: str, token: str) -> dict[str, Object]:
 
 
 def undescribed(value: Any) -> Any:
-    """Without descriptions."""
+    """Drop the descriptions."""
     if isinstance(value, dict):
         return {
             key: undescribed(entry)
@@ -61,13 +61,13 @@ def undescribed(value: Any) -> Any:
 
 
 def struct_of(name: str) -> str:
-    """``core/v1.Pod`` for ``io.k8s.api.core.v1.Pod``."""
+    """Return ``core/v1.Pod`` for ``io.k8s.api.core.v1.Pod``."""
     *_, group, version, kind = name.split(".")
     return f"{group}/{version}.{kind}"
 
 
 def facts(found: dict[str, Object], known: dict[str, list[Object]]) -> Object:
-    """Both parts of the file."""
+    """Make both parts of the file."""
     fields, definitions = {}, {}
     for name, schema in sorted(found.items()):
         plain = undescribed(schema)

@@ -69,7 +69,7 @@ def planned_cost(tree: Node) -> int:
 
 @contextlib.contextmanager
 def _bounded() -> Iterator[None]:
-    """One step of compiling, which has a budget. Raises ``CelCompileError`` for what upstream has no limit for."""
+    """Give a step of compiling a budget. Raises ``CelCompileError`` for what upstream has no limit for."""
     budget.begin()
     try:
         yield
@@ -81,7 +81,7 @@ def _bounded() -> Iterator[None]:
 
 
 def _may_cost_too_much(tree: Node) -> bool:
-    """Whether the cost has to be counted: the estimate is above the limit, or wrong.
+    """Tell whether the cost has to be counted: the estimate is above the limit, or wrong.
 
     Upstream takes ``flatten`` to return as many elements as the outer list has.
     """

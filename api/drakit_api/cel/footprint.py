@@ -27,7 +27,7 @@ class Footprint:
     capacity: bool = False
 
     def reads(self, domain: str, name: str) -> bool:
-        """Whether the expression may read this attribute."""
+        """Tell whether the expression may read this attribute."""
         return self.all_attributes or domain in self.domains or (domain, name) in self.attributes
 
 
@@ -40,7 +40,7 @@ _SELECTIONS = frozenset({"_[_]", "_[?_]"})
 
 
 def footprint(tree: Node) -> Footprint:
-    """Of a checked tree."""
+    """Find out what a checked tree can read of a device."""
     reads = set(mentioned(tree, reads_bound=True))
     if () in reads:
         return EVERYTHING
@@ -86,7 +86,7 @@ class _Paths(Visitor[Path | None]):
 
 
 def _longer(path: Path | None, name: str) -> Path | None:
-    """No path is longer than field, domain and name; a part of a value is read with the value."""
+    """Add a name to a path, which ends with field, domain and name: parts of a value are read with the value."""
     if path is None or len(path) >= 3 or (path and path[0] not in ("attributes", "capacity")):
         return None
     return (*path, name)

@@ -24,7 +24,7 @@ class Selector(Expression):
     __slots__ = ()
 
     def matches(self, device: DeviceView) -> bool:
-        """Whether the device satisfies the selector. Raises ``CelRuntimeError`` where upstream's evaluation fails."""
+        """Tell whether the device satisfies it. Raises ``CelRuntimeError`` where upstream's evaluation fails."""
         result = self.evaluate(device)
         return result if result is True or result is False else _verdict(result)
 

@@ -111,14 +111,14 @@ def first_problem(selector: Selector) -> tuple[Mapping[str, Any], str] | None:
 
 
 def _field_problem(field: Mapping[str, Any]) -> str:
-    """Upstream makes a field selector of it, which takes two operators and one value."""
+    """Check a requirement on fields: upstream makes a field selector of it, with two operators and one value."""
     if field.get("operator") not in ("In", "NotIn"):
         return f"operator {field.get('operator')!r} is not supported for fields"
     return "" if len(field.get("values") or ()) == 1 else "must have one element"
 
 
 def _all_named(terms: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
-    """Terms as they are given: one that matches nothing but names no node leaves all nodes to be looked at."""
+    """Return the nodes that the terms name; None, which means all nodes, if a term (even an empty one) names none."""
     union: frozenset[str] | None = None
     for term in terms:
         named = [

@@ -14,7 +14,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def terms(spec: Object) -> Iterator[tuple[str, Object]]:
-    """All terms of affinity and anti-affinity in a pod's spec, each with its path below that."""
+    """Yield all terms of affinity and anti-affinity in a pod's spec, each with its path below the spec."""
     for kind in ("podAffinity", "podAntiAffinity"):
         rules = (spec.get("affinity") or {}).get(kind) or {}
         for index, term in enumerate(rules.get(REQUIRED) or ()):

@@ -46,7 +46,7 @@ def refusal(key: str, value: int, revision: int = 0) -> str | None:
 
 
 def _transaction(key: int, value: int, revision: int) -> int:
-    """``TxnRequest``: if the key has this revision, put the value; else read what is there (of an update).
+    """Size a ``TxnRequest``: if the key has this revision, put the value; else read what is there (of an update).
 
     ``client/v3/kubernetes/client.go`` ``OptimisticPut``.
     """

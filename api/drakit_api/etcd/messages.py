@@ -26,14 +26,14 @@ class Field(msgspec.Struct, frozen=True, array_like=True):
 
 @functools.cache
 def table() -> Mapping[str, Mapping[str, Field]]:
-    """Fields by number, as text, of each message, e.g. ``resource/v1.DeviceClass``."""
+    """Load the fields of each message (e.g. ``resource/v1.DeviceClass``) by number, as text."""
     raw = resources.files(__package__).joinpath("messages.json").read_bytes()
     return msgspec.json.decode(raw, type=dict[str, dict[str, Field]])
 
 
 @functools.cache
 def fields(message: str) -> Mapping[int, Field]:
-    """Fields by number of one message. Raises ``KeyError`` if there is no such message."""
+    """Return the fields of one message by number. Raises ``KeyError`` if there is no such message."""
     return {int(number): field for number, field in table()[message].items()}
 
 

@@ -52,7 +52,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def stored(obj: Mapping[str, Any], api_version: str = "", kind: str = "") -> int:
-    """Bytes of the value in etcd for an object, with exactly the metadata that it carries.
+    """Return the bytes of the value in etcd for an object, with exactly the metadata that it carries.
 
     ``api_version`` and ``kind`` are the object's own where they are not given.
     """
@@ -69,7 +69,7 @@ def stored(obj: Mapping[str, Any], api_version: str = "", kind: str = "") -> int
 
 
 def ceiling(body: bytes) -> int:
-    """Bytes that an object of this JSON (printed without spaces) takes at most: quick, and often far too many.
+    """Bound the bytes of an object of this JSON (printed without spaces) from above: quick, and often far too many.
 
     A text in JSON has more around it than in protobuf; what can be longer there are empty fields that are not in the
     JSON, which belong to an object, negative numbers, and a few items of lists.
@@ -82,12 +82,12 @@ _SLACK = 2048
 
 @functools.cache
 def _emptiest() -> int:
-    """Bytes of the message that is the longest when nothing is in it."""
+    """Return the bytes of the message that is the longest when nothing is in it."""
     return max(_message(name).empty for name in messages.table())
 
 
 def varint(value: int) -> int:
-    """Bytes of a number; a negative one has all ten."""
+    """Return the bytes of a number; a negative one has all ten."""
     return max(1, -(-(value % 2**64).bit_length() // 7))
 
 
@@ -109,12 +109,12 @@ def _quantity(value: Any) -> int:
 
 
 def _raw(value: Any) -> int:
-    """``RawExtension``: a message with the JSON text in its first field."""
+    """Return the bytes of a ``RawExtension``: a message with the JSON text in its first field."""
     return _field(1, len(value.text.encode()) if isinstance(value, Embedded) else len(_encode(value)))
 
 
 def _time(value: Any) -> int:
-    """Seconds and nanoseconds; the latter are zero."""
+    """Return the bytes of a time: seconds and nanoseconds; the latter are zero."""
     return 1 + _SECONDS + 1 + 1 if value else 0
 
 
@@ -125,7 +125,7 @@ def _micro_time(value: Any) -> int:
 
 
 def _int_or_string(value: Any) -> int:
-    """Which of the two it is, and both."""
+    """Return the bytes of an ``IntOrString``: which of the two it is, and both."""
     number, text = (value, "") if isinstance(value, int) else (0, value)
     return 1 + 1 + 1 + varint(number) + _field(1, _string(text))
 
@@ -144,7 +144,7 @@ class _Kind:
     has_length: bool = True
 
     def field(self, tag: int, content: int) -> int:
-        """With its tag."""
+        """Return the bytes of a value with its tag."""
         return _field(tag, content) if self.has_length else tag + content
 
 
@@ -182,7 +182,7 @@ class _Member:
     absent: int
 
     def size(self, value: Any) -> int:
-        """Bytes of all that the field holds."""
+        """Return the bytes of all that the field holds."""
         kind = _kind(self.type)
         if "{" in self.marks:
             entries = ((_field(1, _string(key)), kind.field(1, kind.size(item))) for key, item in value.items())

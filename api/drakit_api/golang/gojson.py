@@ -80,7 +80,7 @@ def read(raw: bytes, *, long_numbers: bool = True) -> Any:
 
 
 def _may_repeat(raw: bytes, value: Any) -> bool:
-    """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon.
+    """Tell whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon.
 
     Only one that is written as a number would stand for a key's that got lost.
     """
@@ -118,7 +118,7 @@ def _whole(digits: str) -> int | LongNumber:
 
 
 def holds_long_number(value: Any) -> bool:
-    """Whether there is a ``LongNumber`` in a value, which no other decoder would read again."""
+    """Tell whether there is a ``LongNumber`` in a value, which no other decoder would read again."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -132,7 +132,7 @@ def holds_long_number(value: Any) -> bool:
 
 
 def _valid(value: Any) -> Any:
-    """Half of a pair of surrogates is no character either."""
+    """Replace each half of a pair of surrogates that stands alone, which is no character."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -182,7 +182,7 @@ def name_of(value: object) -> str:
 
 
 def fault(raw: bytes) -> str | None:
-    """Why a text is no JSON, in Go's words; None if it is."""
+    """Say why a text is no JSON, in Go's words; None if it is."""
     try:
         _Scanner(raw).document()
     except JsonError as error:
@@ -338,7 +338,7 @@ class _Scanner:
 
 
 def _char(char: bytes) -> str:
-    """quoteChar: a byte is shown as the code point of its number."""
+    """Show a byte as the code point of its number, as ``quoteChar`` does."""
     if char == b"'":
         return r"'\''"
     if char == b'"':

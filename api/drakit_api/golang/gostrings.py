@@ -28,19 +28,19 @@ _HTML_SAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2
 
 
 def quote(text: str) -> str:
-    """``strconv.Quote``."""
+    """Quote a text as ``strconv.Quote`` does."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(map(_quoted, text)) + '"'
 
 
 def quoted(values: Iterable[str]) -> str:
-    """``fmt.Sprintf("%q")`` of a list of strings."""
+    """Print a list of strings as ``fmt.Sprintf("%q")`` does."""
     return f"[{' '.join(quote(value) for value in values)}]"
 
 
 def aggregated(errors: Iterable[str]) -> str:
-    """Several errors as one (k8s.io/apimachinery/pkg/util/errors, Aggregate): each once; nothing if there are none."""
+    """Join errors into one (k8s.io/apimachinery/pkg/util/errors, Aggregate), each once; nothing if there are none."""
     distinct = list(dict.fromkeys(errors))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
@@ -57,12 +57,12 @@ def _quoted(char: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """``json.Marshal`` of a value whose fields are already in Go's order."""
+    """Encode a value whose fields are already in Go's order, as ``json.Marshal`` does."""
     return msgspec.json.encode(value).decode().translate(_HTML_SAFE)
 
 
 def formatted(value: Any) -> str:
-    """``fmt.Sprintf("%v")`` of a decoded JSON value: ``map[a:[1 true] b:<nil>]``, keys sorted."""
+    """Print a decoded JSON value as ``fmt.Sprintf("%v")`` does: ``map[a:[1 true] b:<nil>]``, keys sorted."""
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{formatted(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):

@@ -83,7 +83,7 @@ def _quoted(char: str) -> str:
 
 
 def seconds(text: str) -> int:
-    """Seconds since 1970 of a ``metav1.Time`` as Kubernetes writes it. Raises ``ValueError``."""
+    """Return the seconds since 1970 of a ``metav1.Time`` as Kubernetes writes it. Raises ``ValueError``."""
     return int(datetime.fromisoformat(text).timestamp())
 
 

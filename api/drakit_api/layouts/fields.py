@@ -106,7 +106,7 @@ def driver_name(value: Any) -> str:
 
 
 def pool_name(value: Any) -> str:
-    """One or more DNS subdomains, separated by slashes. Raises ``ValueError``."""
+    """Check one or more DNS subdomains, separated by slashes. Raises ``ValueError``."""
     if formats.byte_length(_text(value)) > limits.POOL_NAME_LENGTH:
         raise ValueError(f"may not be longer than {limits.POOL_NAME_LENGTH} bytes")
     return "/".join(subdomain(part) for part in value.split("/"))
@@ -160,7 +160,7 @@ def _name(value: Any, place: Place, problems: Problems) -> Any:
 
 
 def _metadata(value: Any, place: Place, problems: Problems) -> Any:
-    """Of a whole ResourceSlice object; the publisher names its slices itself."""
+    """Read the metadata of a whole ResourceSlice object, which is not used: the publisher names its slices itself."""
     return value
 
 
@@ -180,7 +180,7 @@ def _include(value: Any, place: Place, problems: Problems) -> Any:
 
 
 def _scalar_hint(shape: Record) -> Shape:
-    """Counters and capacities are objects; a bare quantity says what was meant, and is read so."""
+    """Read a counter or capacity, which is an object; report a bare quantity with what was meant, and read it so."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         if isinstance(value, str | int | float) and not isinstance(value, bool):

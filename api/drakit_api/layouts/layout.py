@@ -106,7 +106,7 @@ def _placed(pool: Pool, node_names: Sequence[str]) -> Iterator[Pool]:
 
 
 def _joined(first: Pool, second: Pool) -> tuple[Pool, list[str]]:
-    """Two documents of one pool as one, as several slices of a pool are."""
+    """Join two documents of one pool, as several slices of a pool are."""
     errors = []
     if any(getattr(first, name) != getattr(second, name) for name in _SELECTIONS):
         errors.append(f"pool {first.name}: its documents are for different nodes; give each pool a name of its own")

@@ -68,7 +68,7 @@ def pool_of(spec: Mapping[str, Any]) -> Pool:
 
 
 def applied(pool: Pool) -> Pool:
-    """``flatten`` without its checks: includes that are not defined count as empty."""
+    """Apply mixins as ``flatten`` does, without its checks: includes that are not defined count as empty."""
     if pool.mixins is None and not any(map(_references, [*pool.shared_counters, *pool.devices])):
         return pool
     mixins = catalog(pool)
@@ -93,12 +93,12 @@ def applied_to(resource_slice: Object) -> Object:
 
 
 def catalog(pool: Pool) -> Catalog:
-    """Mixins by kind and name."""
+    """Index a pool's mixins by kind and name."""
     return {kind: {each["name"]: each for each in (pool.mixins or {}).get(kind, [])} for kind in _KINDS}
 
 
 def violations(pool: Pool) -> Iterator[str]:
-    """One line for each broken rule of the mixins of a pool, and of the references to them."""
+    """Yield a line for each broken rule of the mixins of a pool, and of the references to them."""
     mixins = catalog(pool)
     for kind, title in _KINDS.items():
         defined = (pool.mixins or {}).get(kind, [])

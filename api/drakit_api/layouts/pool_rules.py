@@ -30,7 +30,7 @@ _DEVICE_SELECTIONS = ("nodeName", "nodeSelector", "allNodes")
 
 
 def violations(pool: Pool) -> Iterator[str]:
-    """One line for each broken rule of a flat pool."""
+    """Yield a line for each broken rule of a flat pool."""
     yield from _node_selection(pool)
     yield from duplicates("counter set", pool.shared_counters)
     yield from duplicates("device", pool.devices)
@@ -46,7 +46,7 @@ def violations(pool: Pool) -> Iterator[str]:
 
 
 def duplicates(kind: str, named: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Names that occur more than once."""
+    """Yield an error for each name that occurs more than once."""
     for name, count in Counter(each["name"] for each in named).items():
         if count > 1:
             yield f"{kind} {name}: defined {count} times; names must be unique"
@@ -67,7 +67,7 @@ def too_many_properties(what: str, each: Mapping[str, Any]) -> Iterator[str]:
 
 
 def attribute_values(device: Mapping[str, Any]) -> int:
-    """Values of all attributes, each item of a list counted."""
+    """Count the values of all attributes; each item of a list counts."""
     return sum(map(value_count, device.get("attributes", {}).values()))
 
 

@@ -34,7 +34,7 @@ class PoolSizes:
 
 
 def pool_sizes(pool: Pool, gates: FeatureGates, *, combined: bool = False) -> PoolSizes:
-    """Sizes of the slices of a pool when mixins are stored, and when they are applied first. Raises ``PoolError``."""
+    """Measure the slices of a pool when mixins are stored, and when they are applied first. Raises ``PoolError``."""
     flat = resource_slices(flatten(pool), generation=1, gates=gates, combined=combined)
     native = None
     if pool.mixins is not None:
@@ -47,7 +47,7 @@ def pool_sizes(pool: Pool, gates: FeatureGates, *, combined: bool = False) -> Po
 
 
 def too_large(slices: Iterable[Mapping[str, Any]]) -> list[str]:
-    """One line for each slice that no API server can store, with its size, the limit, and what to do.
+    """List the slices that no API server can store, a line each, with its size, the limit, and what to do.
 
     An API server leaves out ``managedFields`` before it gives up (k8s.io/apiserver ``pkg/endpoints/handlers``).
     """

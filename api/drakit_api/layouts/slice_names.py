@@ -11,7 +11,7 @@ _INDEX_DIGITS = 5
 
 
 def generate_name(index: int, count: int, driver: str, node_name: str | None) -> str:
-    """``00000-gpu.example.com-node-1-``; the server adds five random characters."""
+    """Make ``00000-gpu.example.com-node-1-``, to which the server adds five random characters."""
     parts = [f"{index:0{_digits(count)}x}", driver, *([node_name] if node_name else [])]
     return "-".join(parts) + "-"
 

@@ -102,7 +102,7 @@ def _filled(devices: Sequence[Object], advanced: Set[str]) -> Iterator[list[Obje
 
 
 def _groups(devices: Sequence[Object]) -> list[list[Object]]:
-    """Devices that share counter sets, directly or through others, together; groups in order of their first device."""
+    """Group devices that share counter sets, directly or through others, in the order of their first devices."""
     leader: dict[str, str] = {}
 
     def find(name: str) -> str:
@@ -128,7 +128,7 @@ def _device_mixins(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _used_mixins(pool: Pool, member: str, chosen: Iterable[Object]) -> Object:
-    """``mixins`` of a slice: those that its content refers to, as a mixin must be in the slice that uses it."""
+    """Return the ``mixins`` that a slice refers to: a mixin must be in the slice that uses it."""
     if pool.mixins is None:
         return {}
     if member == "sharedCounters":
@@ -141,7 +141,7 @@ def _used_mixins(pool: Pool, member: str, chosen: Iterable[Object]) -> Object:
 
 
 def _combined(pool: Pool) -> Iterator[Object]:
-    """Slices in the form of 1.34: each group of devices with all of its counter sets."""
+    """Yield slices in the form of 1.34: each group of devices with all of its counter sets."""
     errors: list[str] = []
     for group in _groups(pool.devices):
         names = {each["counterSet"] for device in group for each in device.get("consumesCounters", [])}

@@ -30,15 +30,15 @@ class Place:
     slips: tuple[str, ...] = ()  # wrong spellings on the way here
 
     def field(self, written: str, meant: str | None = None) -> Place:
-        """One field deeper."""
+        """Go one field deeper."""
         return replace(self, written=_join(self.written, written), meant=_join(self.meant, meant or written))
 
     def item(self, key: object) -> Place:
-        """One list index or map key deeper."""
+        """Go one list index or map key deeper."""
         return replace(self, written=f"{self.written}[{key}]", meant=f"{self.meant}[{key}]")
 
     def of(self, subject: str) -> Place:
-        """Inside of a named object, whose name says more than its index."""
+        """Go into a named object, whose name says more than its index."""
         return Place(subject)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Problems:
         self.slip(place, f"not a field; write {place.meant}", ("field", written, meant))
 
     def lines(self) -> list[str]:
-        """One line for each error."""
+        """List the errors, a line each."""
         return [
             lines[0] if len(lines) == 1 else f"{lines[0]} (and in {len(lines) - 1} more places)"
             for lines in self._lines.values()

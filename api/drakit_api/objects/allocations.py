@@ -10,7 +10,7 @@ DeviceID = tuple[str, str, str, str]
 
 
 def results(claim: ReadOnlyObject) -> list[DeviceRequestAllocationResult]:
-    """``status.allocation.devices.results`` of a decoded claim; empty without an allocation."""
+    """Return ``status.allocation.devices.results`` of a decoded claim; empty without an allocation."""
     return results_in(claim.get("status") or {})
 
 
@@ -23,5 +23,5 @@ def results_in(status: ReadOnlyObject) -> list[DeviceRequestAllocationResult]:
 
 
 def device_id(value: ReadOnlyObject) -> DeviceID:
-    """Which device, or share of one, an allocation result or a device status is about."""
+    """Return which device, or share of one, an allocation result or a device status is about."""
     return value.get("driver") or "", value.get("pool") or "", value.get("device") or "", value.get("shareID") or ""

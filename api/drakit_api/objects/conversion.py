@@ -49,7 +49,7 @@ def from_v1(kind: str, obj: Object, version: str) -> Object:
 
 
 def same_structure(kind: str, version: str) -> bool:
-    """Whether objects of the kind look the same in ``version`` and v1, but for ``apiVersion``. Raises as ``to_v1``."""
+    """Tell whether ``version`` and v1 of a kind are the same but for ``apiVersion``. Raises as ``to_v1``."""
     _check(kind, version)
     return (kind, version) not in _TO_V1
 
@@ -122,7 +122,7 @@ def _without_empty(device: Object) -> Object:
 
 
 def _request_to_v1(request: Object) -> Object:
-    """``exactly`` exists if any of its fields was set: also if wrongly so, which validation will tell."""
+    """Convert a request to v1: ``exactly`` exists if any of its fields was set, even wrongly (validation will tell)."""
     converted = {field: value for field, value in request.items() if field not in _EXACTLY}
     if any(request.get(field) for field in _REQUEST_VALUES) or any(
         request.get(field) is not None for field in _REQUEST_POINTERS
@@ -143,7 +143,7 @@ def _without_empty_tolerations(exactly: Object) -> Object:
 
 
 def _conversions(device: _Convert, request: _Convert) -> dict[tuple[str, str], _Convert]:
-    """By kind and older version, for either direction; versions of the same structure have none."""
+    """Map kind and older version to the conversion in one direction; versions of the same structure have none."""
     claim = _within("spec", _within("devices", _each("requests", request)))
     return {
         ("ResourceSlice", "v1beta1"): _within("spec", _slice_spec(device)),

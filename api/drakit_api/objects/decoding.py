@@ -106,7 +106,7 @@ def _root_decoder(types: Schema, struct: str, go: str) -> Decoder:
 
 
 def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
-    """``owner`` and ``stack`` say where in messages: the struct and the Go field path of the field being decoded."""
+    """Make the decoder of a struct; ``owner`` and ``stack`` are the Go struct and field path that messages name."""
     # A decoder for each field, and the type of values that it would return as they are.
     fields: dict[str, tuple[type | None, Decoder]] = {}
     wrong = _wrong_type(kind, owner, stack)
@@ -131,7 +131,7 @@ def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> De
 
 
 def _bulky(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
-    """Taken as it is where nothing is to be said, which is nearly always."""
+    """Make a decoder that takes a value as it is where there is nothing to say, which is nearly always."""
     explain = _struct(types, kind, owner, stack)
 
     def decode_bulky(value: Any, notes: _Notes) -> Any:
@@ -223,7 +223,7 @@ def _strict_errors_of_fields(types: Schema, struct: str, value: Any, path: str) 
 
 
 def _pairs(value: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Keys and values as they were written, and whether the key has been there before."""
+    """Yield keys and values as they were written, and whether the key has been there before."""
     seen: set[str] = set()
     for key, item in value.pairs if isinstance(value, Repeated) else (value or {}).items():
         yield key, item, key in seen
@@ -303,7 +303,7 @@ def _time(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
 
 
 def _int_or_string(owner: str, stack: tuple[str, ...]) -> Decoder:
-    """``intstr.IntOrString`` (``k8s.io/apimachinery`` ``pkg/util/intstr/intstr.go``): what is no string is an int32."""
+    """Make the decoder of ``intstr.IntOrString`` (``k8s.io/apimachinery`` ``pkg/util/intstr``): a text or an int32."""
     refuse = _self_reading("int32", owner, stack)
 
     def decode_int_or_string(value: Any, notes: _Notes) -> int | str:
@@ -337,14 +337,14 @@ def _bytes(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
 
 
 def _first_illegal(text: str) -> int:
-    """Where Go's decoder stops: at the first character that is none of base64, or at the group that is incomplete."""
+    """Return where Go's decoder of base64 stops: at the first illegal character, or at an incomplete group."""
     alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     body = text.rstrip("=")
     return next((index for index, char in enumerate(body) if char not in alphabet), len(body) // 4 * 4)
 
 
 def _raw(value: Any, notes: _Notes) -> Any:
-    """Whatever it is; only that no client here could read it again is a reason to refuse what upstream would keep."""
+    """Take any value; refuse only what upstream would keep and no client here could read again."""
     if holds_long_number(value):
         raise _Abort(f"a number of more than {FEW_DIGITS} digits in an embedded object is not supported")
     return value

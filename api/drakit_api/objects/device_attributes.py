@@ -15,14 +15,14 @@ _is_single = frozenset(LIST_VALUES).isdisjoint
 
 
 def value_count(attribute: Mapping[str, Any]) -> int:
-    """How many values an attribute counts for: each element of a list is one, and so is anything else."""
+    """Count the values of an attribute: each element of a list is one, and so is anything else."""
     if _is_single(attribute):
         return 1
     return sum(len(attribute.get(name) or ()) for name in LIST_VALUES) or 1
 
 
 def is_advanced(device: Mapping[str, Any]) -> bool:
-    """Whether the lower limit of devices holds for a slice with this one: taints, consumed counters or a list."""
+    """Tell whether the lower limit of devices holds for a slice with this one: taints, consumed counters or a list."""
     return bool(
         device.get("taints")
         or device.get("consumesCounters")

@@ -72,7 +72,7 @@ def _bulky(struct: str) -> Encoder:
 
 
 def _empties(field: Field) -> bool:
-    """Whether a value that is false in Python is empty in Go: not behind a pointer, nor for what encodes itself."""
+    """Tell whether a value that is false in Python is empty in Go: no pointer, and nothing that encodes itself."""
     return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
 
 
@@ -89,7 +89,7 @@ def _encoder(kind: Type, as_sent: bool = False) -> Encoder:
 
 
 def _struct(kind: Type, encoder_of: Callable[[str], Encoder]) -> Encoder:
-    """``encoder_of`` is called late, so that a struct is compiled only once it is met."""
+    """Make the encoder of a struct, which calls ``encoder_of`` only when it first meets one."""
 
     def encode_struct(value: Any) -> Any:
         return None if value is None and kind.pointer else encoder_of(kind.struct)(value or {})
@@ -98,7 +98,7 @@ def _struct(kind: Type, encoder_of: Callable[[str], Encoder]) -> Encoder:
 
 
 def _container(kind: Type, encode_item: Encoder, *, empty: Any = ...) -> Encoder:
-    """``empty`` is what empty lists and maps become; they stay by default."""
+    """Make the encoder of a list or map; ``empty`` replaces empty ones, which stay by default."""
 
     def encode_list(value: Any) -> Any:
         return [encode_item(item) for item in value] if value else _or(value, empty)

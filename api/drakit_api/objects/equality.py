@@ -26,7 +26,7 @@ Comparison = Callable[[Any, Any], bool]
 
 
 def same_field(struct: str, field: str, left: ReadOnlyObject, right: ReadOnlyObject) -> bool:
-    """Whether a field is the same in two decoded objects of a struct of resource.k8s.io, e.g. "resource/v1.Device".
+    """Tell whether a field is the same in two decoded objects of a struct of resource.k8s.io ("resource/v1.Device").
 
     Raises ``KeyError`` for a struct or field that does not exist.
     """
@@ -103,7 +103,7 @@ def _containers(types: Schema, kind: Type) -> Comparison:
 
 
 def _pointers(same: Comparison) -> Comparison:
-    """Nil is nothing but nil."""
+    """Make a comparison of pointers: nil equals nothing but nil."""
     return lambda left, right: left is right if left is None or right is None else same(left, right)
 
 
@@ -112,7 +112,7 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _same_scalar(left: Any, right: Any) -> bool:
-    """Of one type: its zero value is the only one that is false in Python."""
+    """Compare two values of one type, whose zero value is the only one that is false in Python."""
     return left == right or not (left or right)
 
 
@@ -125,7 +125,7 @@ def _same_amount(left: str | None, right: str | None) -> bool:
 
 
 def _holds_texts(types: Schema, kind: Type) -> bool:
-    """Whether there may be an embedded object in a value."""
+    """Tell whether there may be an embedded object in a value."""
     if kind.shape == "struct":
         return any(_holds_texts(types, field.type) for field in types.flat_fields(kind.struct))
     return kind.shape == "raw" or (kind.item is not None and _holds_texts(types, kind.item))

@@ -122,7 +122,7 @@ def _consumptions(obj: Object) -> Iterator[Object]:
 
 
 def _requested(spec: Object) -> Iterator[Object]:
-    """Exact requests and subrequests of a claim's spec."""
+    """Yield the exact requests and subrequests of a claim's spec."""
     for request in _requests(spec):
         if request.get("exactly") is not None:
             yield request["exactly"]

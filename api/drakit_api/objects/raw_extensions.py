@@ -60,12 +60,12 @@ class Reread(Embedded):
 
 
 def same_value(left: object, right: object) -> bool:
-    """Whether two embedded values are the same but for the order of keys and the form of numbers."""
+    """Tell whether two embedded values are the same but for the order of keys and the form of numbers."""
     return to_json(through_maps(left)) == to_json(through_maps(right))
 
 
 def same_text(left: object, right: object) -> bool:
-    """Whether two embedded values are the same bytes, which to Python would be the same if 1 stood for true."""
+    """Tell whether two embedded values are the same bytes, which to Python would be the same if 1 stood for true."""
     return left is right or (left == right and _are_same(left, right))
 
 
@@ -79,7 +79,7 @@ def _are_same(left: object, right: object) -> bool:
 
 
 def _answers(value: object) -> tuple[str, str]:
-    """How a value looks in answers: as Go prints it, and as this server does."""
+    """Print a value as it looks in answers: Go's, and this server's."""
     return to_json(value), msgspec.json.encode(value).decode()
 
 
@@ -188,7 +188,7 @@ def _odd_text(value: object) -> str | None:
 
 
 def _places(obj: Object) -> Iterator[tuple[Object, str]]:
-    """Where embedded objects may be, in one order: the object that has each, and the name of the field."""
+    """Yield where embedded objects may be, in one order: the object that has each, and the name of the field."""
     spec, status = _below(obj, "spec"), _below(obj, "status")
     for configs in (
         _below(spec, "devices").get("config"),

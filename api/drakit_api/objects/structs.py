@@ -42,13 +42,13 @@ class _Time(str):
 
 
 def is_bulky(struct: str) -> bool:
-    """Whether objects of a struct are so large that it is worth to make Structs of it."""
+    """Tell whether objects of a struct are so large that it is worth to make Structs of it."""
     return struct.endswith(_BULKY)
 
 
 @functools.cache
 def checker(types: Schema, struct: str) -> Checker:
-    """Whether ``decoding`` would leave an object as it is: types right, no null, quantities and times canonical."""
+    """Make a function that tells whether ``decoding`` would leave an object as it is: types right, all canonical."""
     shape = _Shapes(types, stored=False).of(struct)
 
     def is_in_order(obj: Object) -> bool:
@@ -77,7 +77,7 @@ def writer(types: Schema, struct: str) -> Writer:
 
 @functools.lru_cache(maxsize=8192)
 def _checked(shape: type[str], value: object) -> str:
-    """Remembered, since the devices of a pool have the same few sizes; what it raises, msgspec makes an error of."""
+    """Check a text, and remember it: the devices of a pool have the same few sizes. Its errors go through msgspec."""
     if not isinstance(value, str):
         raise TypeError
     if value != (quantity.canonical(value) if shape is _Quantity else gotime.canonical(value)):

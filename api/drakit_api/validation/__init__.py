@@ -33,7 +33,7 @@ _NAMESPACED = {"resourceclaims", "resourceclaimtemplates"}
 def validate_create(
     resource: str, obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool = False, version: str = "v1"
 ) -> list[FieldError]:
-    """Errors of a new object, in kube-apiserver's order. ``resource`` is the plural, such as "resourceslices".
+    """List the errors of a new object, in kube-apiserver's order. ``resource`` is the plural ("resourceslices").
 
     ``admin_namespace`` tells whether the namespace has the label that allows admin access; ``version`` is that of the
     request, from which the object was converted. Raises ``LookupError`` for a resource without rules.
@@ -64,7 +64,7 @@ def validate_create(
 def validate_update(
     resource: str, obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates, *, version: str = "v1"
 ) -> list[FieldError]:
-    """Errors of an object that is to replace the stored ``old`` one. Raises as ``validate_create``."""
+    """List the errors of an object that is to replace the stored ``old`` one. Raises as ``validate_create``."""
     match resource:
         case "resourceslices":
             devices = resourceslice.questionable(obj)
@@ -92,7 +92,7 @@ def validate_metadata_update(resource: str, obj: dict[str, Any], old: dict[str, 
 def validate_status_update(
     resource: str, obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool = False
 ) -> list[FieldError]:
-    """Errors of a write to the status subresource of ``old``. Raises as ``validate_create``."""
+    """List the errors of a write to the status subresource of ``old``. Raises as ``validate_create``."""
     match resource:
         case "resourceclaims":
             handwritten = resourceclaim.on_status_update(obj, old, admin_namespace=admin_namespace)

@@ -17,7 +17,7 @@ _READY, _FAILED = "bindingConditions", "bindingFailureConditions"
 
 
 def binding_conditions(value: dict[str, Any], path: str) -> Errors:
-    """Conditions and failure conditions of a device or of an allocation result: both or none, and disjoint."""
+    """Check conditions and failure conditions of a device or an allocation result: both or none, and disjoint."""
     ready, failed = value.get(_READY), value.get(_FAILED)
     if not ready and not failed:
         return
@@ -36,6 +36,6 @@ def binding_conditions(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_binding_conditions(value: dict[str, Any], path: str) -> Errors:
-    """How many there may be."""
+    """Check how many conditions there are."""
     yield from declared_list(value.get(_READY), limits.BINDING_CONDITIONS, f"{path}.{_READY}")
     yield from declared_list(value.get(_FAILED), limits.BINDING_FAILURE_CONDITIONS, f"{path}.{_FAILED}")

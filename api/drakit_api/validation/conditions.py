@@ -17,7 +17,7 @@ _MESSAGE_BYTES = 32 * 1024
 
 
 def conditions(values: list[dict[str, Any]] | None, path: str) -> Errors:
-    """Each valid, and no type twice."""
+    """Check that each condition is valid, and no type occurs twice."""
     seen = set()
     for index, value in enumerate(values or ()):
         kind = value.get("type") or ""

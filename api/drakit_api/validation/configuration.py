@@ -19,7 +19,7 @@ SOURCES = ["FromClaim", "FromClass"]
 
 
 def configuration(value: dict[str, Any], path: str, *, stored: bool = False) -> Errors:
-    """There is an opaque configuration, and its parameters are an object; ``stored`` ones are of any size."""
+    """Check an opaque configuration, whose parameters must be an object; ``stored`` ones are of any size."""
     opaque = value.get("opaque")
     if opaque is None:
         yield required(f"{path}.opaque")
@@ -29,7 +29,7 @@ def configuration(value: dict[str, Any], path: str, *, stored: bool = False) -> 
 
 
 def declared_configuration(value: dict[str, Any], path: str) -> Errors:
-    """Its driver."""
+    """Check the driver of an opaque configuration."""
     if value.get("opaque") is not None:
         yield from names.declared_driver(value["opaque"].get("driver") or "", f"{path}.opaque.driver")
 

@@ -23,13 +23,13 @@ _SPEC = "resource/v1.DeviceClassSpec"
 
 
 def on_create(obj: dict[str, Any], gates: FeatureGates) -> Errors:
-    """``ValidateDeviceClass``."""
+    """Check a new class, as ``ValidateDeviceClass`` does."""
     yield from _metadata(obj)
     yield from _spec(obj.get("spec") or {}, None, gates)
 
 
 def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> Errors:
-    """``ValidateDeviceClassUpdate``: expressions and parameters that were stored are not checked again."""
+    """Check as ``ValidateDeviceClassUpdate``: stored expressions and parameters are not checked again."""
     yield from _metadata(obj)
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
     yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, gates)

@@ -95,12 +95,12 @@ def too_many(path: str, count: int, maximum: int) -> FieldError:
 
 
 def internal(path: str, detail: str) -> FieldError:
-    """Something that is not the user's fault."""
+    """Report something that is not the user's fault."""
     return _error(INTERNAL, path, "", detail)
 
 
 def in_order(handwritten: Iterable[FieldError], declared: Iterable[FieldError]) -> list[FieldError]:
-    """As kube-apiserver lists them: handwritten rules without repetition, then the declared ones."""
+    """Order errors as kube-apiserver lists them: handwritten rules without repetition, then the declared ones."""
     return [*dict.fromkeys(handwritten), *declared]
 
 

@@ -19,7 +19,7 @@ Rule = Callable[[Any, str], Errors]
 
 
 def each(items: Sequence[Any] | None, path: str, rule: Rule, *, maximum: int | None = None) -> Errors:
-    """Every item is valid; none is looked at when there are more than ``maximum``."""
+    """Check every item, unless there are more than ``maximum``."""
     if not items or (maximum is not None and len(items) > maximum):
         return
     for index, item in enumerate(items):
@@ -27,7 +27,7 @@ def each(items: Sequence[Any] | None, path: str, rule: Rule, *, maximum: int | N
 
 
 def declared_list(items: Sequence[Any] | None, maximum: int, path: str, rule: Rule | None = None) -> Errors:
-    """At most ``maximum`` items, and each valid."""
+    """Check that there are at most ``maximum`` items, and each of them."""
     if items and len(items) > maximum:
         yield too_many(path, len(items), maximum)
     elif rule:
@@ -35,7 +35,7 @@ def declared_list(items: Sequence[Any] | None, maximum: int, path: str, rule: Ru
 
 
 def declared_set(items: Sequence[str] | None, path: str, maximum: int | None = None) -> Errors:
-    """At most ``maximum`` strings, none twice."""
+    """Check that there are at most ``maximum`` strings, none twice."""
     if items and maximum is not None and len(items) > maximum:
         yield too_many(path, len(items), maximum)
     else:
@@ -51,7 +51,7 @@ def declared_objects(
     maximum: int | None = None,
     rule: Rule | None = None,
 ) -> Errors:
-    """At most ``maximum`` valid objects, none with the key of another; messages show the whole object."""
+    """Check that there are at most ``maximum`` objects, each valid, with a key of its own; messages show the object."""
     if items and maximum is not None and len(items) > maximum:
         yield too_many(path, len(items), maximum)
         return
@@ -71,7 +71,7 @@ def unique(
     key: Callable[[Any], Hashable],
     show: Callable[[Any], Any] = lambda item: item,
 ) -> Errors:
-    """No key twice; ``show`` is what the message gives of the repeated item."""
+    """Check that no key occurs twice; ``show`` is what the message gives of the repeated item."""
     seen: set[Hashable] = set()
     for index, item in enumerate(items or ()):
         name = key(item)

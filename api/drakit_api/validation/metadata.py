@@ -26,12 +26,12 @@ NameFormat = Callable[[str], Sequence[str]]
 
 
 def object_name(name: str) -> Sequence[str]:
-    """Why a name is none for most kinds: a DNS subdomain."""
+    """Check a name as most kinds do: a DNS subdomain."""
     return formats.dns_subdomain(name, "characters")
 
 
 def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFormat = object_name) -> Errors:
-    """``ValidateObjectMeta``. The name must have been generated from ``generateName`` before."""
+    """Check metadata as ``ValidateObjectMeta``; a name must have been generated from ``generateName`` before."""
     prefix, name = meta.get("generateName") or "", meta.get("name") or ""
     if prefix:
         problems = name_format(formats.as_prefix(prefix))
@@ -47,7 +47,7 @@ def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFor
 
 
 def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
-    """``ValidateObjectMetaUpdate``: what may not change."""
+    """Check what may not change, as ``ValidateObjectMetaUpdate`` does."""
     if old.get("deletionTimestamp"):
         extra = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if extra:
@@ -67,7 +67,7 @@ def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
 
 
 def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
-    """Keys of annotations, in any case, and the size of all of them."""
+    """Check the keys of annotations, in any case, and the size of all of them."""
     entries: Mapping[str, str] = meta.get("annotations") or {}
     for key in entries:
         yield from (invalid(f"{path}.annotations", key, problem) for problem in formats.label_key(key.lower()))
@@ -84,7 +84,7 @@ def label_rules(meta: Mapping[str, Any], path: str) -> Errors:
 
 
 def label_map(labels: Mapping[str, str], path: str) -> Errors:
-    """Keys and values of labels."""
+    """Check keys and values of labels."""
     for key, value in labels.items():
         yield from names.label_key(key, path)
         yield from names.label_value(value, path)
@@ -146,7 +146,7 @@ def _finalizers(finalizers: list[str]) -> Errors:
 
 
 def _kubernetes_finalizers(finalizers: list[str]) -> Errors:
-    """``ValidateObjectMeta`` of ``k8s.io/kubernetes`` ``pkg/apis/core/validation``: short names are reserved."""
+    """Refuse unknown short names (``ValidateObjectMeta`` of ``k8s.io/kubernetes`` ``pkg/apis/core/validation``)."""
     for index, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"

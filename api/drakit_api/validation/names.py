@@ -100,7 +100,7 @@ def qualified(text: str, path: str) -> Errors:
 
 @functools.lru_cache(maxsize=8192)
 def is_qualified(text: str) -> bool:
-    """Whether no rule objects to it; remembered, since every device of a driver has the same few names."""
+    """Tell whether no rule objects to it; remembered, since every device of a driver has the same few names."""
     return not any(True for _ in _qualified(text, ""))
 
 

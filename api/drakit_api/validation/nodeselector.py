@@ -13,7 +13,7 @@ from drakit_api.validation.items import each
 
 
 def node_selector(value: dict[str, Any], path: str) -> Errors:
-    """At least one term, each with valid requirements."""
+    """Check that there is a term, and that each has valid requirements."""
     terms = value.get("nodeSelectorTerms")
     if not terms:
         yield required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")

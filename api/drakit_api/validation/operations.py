@@ -14,13 +14,13 @@ _SUPPORTED = [ALL, PREPARE, UNPREPARE]
 
 
 def skipped_operations(values: list[str] | None, path: str) -> Errors:
-    """Whoever is not asked to prepare is not asked to unprepare either."""
+    """Check that who is not asked to prepare is not asked to unprepare either."""
     if values and PREPARE in values and UNPREPARE not in values and ALL not in values:
         yield invalid(path, values, f"{PREPARE} cannot be skipped unless {UNPREPARE} is also skipped")
 
 
 def declared_skipped_operations(values: list[str] | None, path: str) -> Errors:
-    """Known operations, none twice."""
+    """Check that all operations are known, none twice."""
     yield from declared_set(values, path)
     yield from each(values, path, _operation)
 

@@ -83,7 +83,7 @@ def _cost(is_selector: bool, expression: str, gates: FeatureGates) -> int:
 
 
 def selectors(values: list[dict[str, Any]] | None, path: str, gates: FeatureGates) -> Errors:
-    """Each compiles, and none can be too expensive."""
+    """Check that each selector compiles, and that none can be too expensive."""
 
     def selector(value: dict[str, Any], at: str) -> Errors:
         if value.get("cel") is None:
@@ -126,7 +126,7 @@ class DerivedAttributes:
         self._costs: list[int] = []
 
     def of_request(self, values: list[dict[str, Any]] | None, path: str, request: str) -> Errors:
-        """Names occur once and are used by a constraint on this request, or request/subrequest; expressions compile."""
+        """Check that names occur once and a constraint on the request uses them, and that expressions compile."""
 
         def attribute(value: dict[str, Any], at: str) -> Errors:
             name, expression = value.get("name") or "", value.get("expression") or ""
@@ -139,14 +139,14 @@ class DerivedAttributes:
         yield from unique(values, path, lambda value: value.get("name") or "", lambda value: value.get("name") or "")
 
     def of_claim(self, path: str) -> Errors:
-        """To be asked after all requests."""
+        """Check the claim as a whole, once all requests are checked."""
         if sum(self._costs) > limits.CLAIM_DERIVED_ATTRIBUTES_COST:
             total = "total cost of derived attribute CEL expressions in the claim"
             yield forbidden(path, f"too complex, {total} exceeds cost limit")
 
 
 def declared_derived_attribute(value: dict[str, Any], path: str) -> Errors:
-    """There are a qualified name and an expression."""
+    """Check that there are a qualified name and an expression."""
     if not value.get("name"):
         yield required(f"{path}.name")
     else:
@@ -156,7 +156,7 @@ def declared_derived_attribute(value: dict[str, Any], path: str) -> Errors:
 
 
 def _constraint_attributes(constraints: list[dict[str, Any]] | None) -> _ConstraintAttributes:
-    """Which attributes the constraints of a claim use, by request."""
+    """Return the attributes that the constraints of a claim use, by request."""
     used: dict[str, set[str]] = {}
     for constraint in constraints or ():
         name = constraint.get("matchAttribute", constraint.get("distinctAttribute"))

@@ -16,13 +16,13 @@ from drakit_api.validation.taints import declared_taint, taint
 
 
 def on_create(obj: dict[str, Any]) -> Errors:
-    """``ValidateDeviceTaintRule``."""
+    """Check a new rule, as ``ValidateDeviceTaintRule`` does."""
     yield from metadata.on_create(obj.get("metadata") or {}, namespaced=False)
     yield from _spec(obj.get("spec") or {})
 
 
 def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
-    """``ValidateDeviceTaintRuleUpdate``."""
+    """Check a changed rule, as ``ValidateDeviceTaintRuleUpdate`` does."""
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
     yield from _spec(obj.get("spec") or {})
 
@@ -34,7 +34,7 @@ def declared(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Errors:
 
 
 def on_status_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
-    """``ValidateDeviceTaintRuleStatusUpdate``."""
+    """Check a rule's status, as ``ValidateDeviceTaintRuleStatusUpdate`` does."""
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
     entries = (obj.get("status") or {}).get("conditions") or []
     yield from conditions(entries, "status.conditions")

@@ -16,7 +16,7 @@ OPERATORS = ["Equal", "Exists"]
 
 
 def taint(value: dict[str, Any], path: str) -> Errors:
-    """Key and value of a taint."""
+    """Check key and value of a taint."""
     yield from names.label_key(value.get("key") or "", f"{path}.key")
     if value.get("value"):
         yield from names.label_value(value["value"], f"{path}.value")
@@ -43,7 +43,7 @@ def toleration(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_toleration(value: dict[str, Any], path: str) -> Errors:
-    """Key, operator and effect of a toleration."""
+    """Check key, operator and effect of a toleration."""
     if value.get("key"):
         yield from names.label_key(value["key"], f"{path}.key")
     if not value.get("operator"):

@@ -42,7 +42,7 @@ _MAGIC = b"k8s\0"
 
 
 async def replace(connection: Connection, claim: ResourceClaim, subresource: str | None = None) -> ResourceClaim:
-    """PUT a claim as it was read, with other finalizers and annotations, or (``status``) another status.
+    """Write a claim as it was read, with other finalizers and annotations, or (``status``) another status.
 
     Raises what the server answers, e.g. ``Conflict`` when the claim has changed since it was read.
     """
@@ -113,7 +113,7 @@ def _set_metadata(stored: Claim, metadata: ObjectMeta) -> None:
 
 
 def _set_status(stored: Claim, status: ResourceClaimStatus) -> bool:
-    """Reservations as wanted, and the allocation kept or dropped; False if it is one that is not stored."""
+    """Set reservations as wanted, and keep or drop the allocation; False if it is one that is not stored."""
     allocated = bool(status.get("allocation"))
     if allocated and not stored.status.HasField("allocation"):
         return False

@@ -101,7 +101,7 @@ def _refuse_passphrase() -> str:
 
 @contextlib.contextmanager
 def _as_file(pem: bytes) -> Iterator[str]:
-    """Where ssl can read it: it takes a client's certificate and key from files alone."""
+    """Put a PEM where ssl can read it: it takes a client's certificate and key from files alone."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with os.fdopen(os.memfd_create("pem"), "wb") as memory:
             memory.write(pem)

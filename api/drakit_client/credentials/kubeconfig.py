@@ -118,7 +118,7 @@ class _Fields:
         raise self.wrong(field, "must be true or false, without quotes")
 
     def path(self, field: str) -> Path | None:
-        """Relative paths start where the kubeconfig is; ``..`` goes back by name, as for kubectl, not through links."""
+        """Resolve a path, relative to the kubeconfig; ``..`` goes back by name, as for kubectl, not through links."""
         if (value := self.text(field)) is None:
             return None
         return Path(os.path.normpath(self.file.absolute().parent / value))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_directory() -> Path:
-    """``$DRAKIT_CACHE``, else ``drakit`` in the user's cache directory."""
+    """Return ``$DRAKIT_CACHE``, else ``drakit`` in the user's cache directory."""
     if named := os.environ.get("DRAKIT_CACHE"):
         return Path(named).absolute()
     cache = os.environ.get("XDG_CACHE_HOME", "")

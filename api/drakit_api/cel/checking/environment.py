@@ -54,13 +54,13 @@ class Environment:
 
 @functools.cache
 def stored() -> Environment:
-    """For expressions in stored objects: every field and function, gated ones too."""
+    """Make the environment for expressions in stored objects: every field and function, gated ones, too."""
     return new(consumable_capacity=True, list_attributes=True)
 
 
 @functools.cache
 def new(*, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False) -> Environment:
-    """For expressions in a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes.
+    """Make the environment for expressions in a request; the gates are DRAConsumableCapacity and DRAListTypeAttributes.
 
     ``includes``: lists have that function without the gate, too (``base.go``: from compatibility version 1.37 on).
     """

@@ -52,7 +52,7 @@ def _traversal(factor: float = TRAVERSAL, *, keeps_size: bool = False) -> Callab
 
 
 def _over_list(sizes: Sizes) -> Estimate | None:
-    """``sum``, ``indexOf`` and so on look at each element, or at each character of a string."""
+    """Estimate ``sum``, ``indexOf`` and so on, which look at each element, or at each character of a string."""
     if not sizes.overload.member:
         return None
     if sizes.element is None:

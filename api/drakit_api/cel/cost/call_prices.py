@@ -39,7 +39,7 @@ _FORMAT_PATTERNS = {
 
 
 def size(value: Any) -> int:
-    """Characters, bytes, elements or entries; 1 for everything else."""
+    """Count the characters, bytes, elements or entries of a value; 1 for everything else."""
     if type(value) in _SIZED:
         return len(value)
     if type(value) is Cidr:

@@ -120,7 +120,7 @@ class _Coster(Visitor[Range]):
         return total.plus(called)
 
     def _variants(self, node: Call) -> tuple[Range, Range | None]:
-        """Cost and size over all variants of a function that the call may run."""
+        """Estimate cost and size over all overloads of a function that the call may run."""
         least, greatest, size = MAX, 0, None
         for overload in node.overloads:
             operands = [self._size_or_unknown(operand) for operand in node.operands]
@@ -147,7 +147,7 @@ class _Coster(Visitor[Range]):
         return self.size(node) if size is None else size
 
     def _element(self, node: Call) -> tuple[Type, Range] | None:
-        """Type and size of the elements of a method's target."""
+        """Return type and size of the elements of a method's target."""
         if node.target is None or not node.target.type.parameters:
             return None
         path = self._path(node.target)
@@ -155,7 +155,7 @@ class _Coster(Visitor[Range]):
         return node.target.type.parameters[0], UNKNOWN if found is None else found
 
     def _logic(self, costs: list[Range]) -> Range:
-        """cel-go balances chains; only the greatest cost matters to us, and that is the sum."""
+        """Add the costs of a chain, which cel-go balances: only the greatest cost matters to us, which is the sum."""
         total = costs[0]
         for cost in costs[1:]:
             total = Range(total.least, total.plus(cost).greatest)
@@ -238,7 +238,7 @@ class _Coster(Visitor[Range]):
         return source.plus(start).plus(result).plus(count.times(each))
 
     def _expanded(self, node: Comprehension, bodies: list[Range]) -> tuple[Range, Range, Range]:
-        """Costs of the accumulator's start, of one step, and of the result."""
+        """Return the costs of the accumulator's start, of one step, and of the result."""
         body = bodies[-1]
         match node.macro:
             case "all":  # @not_strictly_false(result); result && body

@@ -17,7 +17,7 @@ from drakit_api.cel.values.values import TypeValue
 
 
 def compile_metered(tree: Node) -> tuple[Closure, int]:
-    """Like ``closures.compile_tree``; the function counts its cost in the frame and stops at the limit."""
+    """Compile as ``closures.compile_tree`` does; the function counts its cost in the frame and stops at the limit."""
     compiler = _MeteredCompiler()
     return compiler.visit(tree), 1 + compiler.locals
 

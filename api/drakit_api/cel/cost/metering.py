@@ -101,7 +101,7 @@ def counted(source: Closure, remaining: int) -> Closure:
 
 
 def quantified(macro: str, predicate: Closure, remaining: int) -> Closure:
-    """One step of ``all`` or ``exists``; deciding before the last element costs the loop's condition once more."""
+    """Charge a step of ``all`` or ``exists``; deciding before the last element costs the loop's condition once more."""
     decisive, condition = (False, 2) if macro == "all" else (True, 3)
 
     def run(frame: list[Any]) -> Any:

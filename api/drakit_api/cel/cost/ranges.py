@@ -37,18 +37,18 @@ class Range(NamedTuple):
         return Range(scale(self.least, factor), scale(self.greatest, factor))
 
     def or_else(self, other: Range) -> Range:
-        """One or the other."""
+        """Return the smallest range that contains both."""
         return Range(min(self.least, other.least), max(self.greatest, other.greatest))
 
 
 def scale(amount: int, factor: float) -> int:
-    """``amount * factor`` rounded up, at most 64 bits."""
+    """Multiply and round up, to at most 64 bits."""
     product = float(amount) * factor
     return MAX if product >= 2.0**64 else math.ceil(product)
 
 
 def fixed(value: int) -> Range:
-    """Exactly this."""
+    """Make the range of exactly one value."""
     return Range(value, value)
 
 

@@ -60,7 +60,7 @@ def _is_ordered(left: Node, right: Node) -> bool:
 
 
 def _settled(node: Call, overloads: list[Overload]) -> bool:
-    """Whether the types at compile time already guarantee that the variant fits."""
+    """Tell whether the types at compile time already guarantee that the variant fits."""
     return len(overloads) == 1 and all(
         classes(wanted) is None or (_covers(wanted, operand.type) and _is_certain(operand))
         for wanted, operand in zip(overloads[0].parameters, node.operands, strict=True)
@@ -104,7 +104,7 @@ def _covers(wanted: Type, found: Type) -> bool:
 
 
 def _looks_inside(t: Type) -> bool:
-    """Whether a value's class does not tell if it fits: ``list<int>``."""
+    """Tell whether a value's class does not tell if it fits: ``list<int>``."""
     return t.kind in ("list", "map") and any(classes(p) is not None for p in t.parameters)
 
 

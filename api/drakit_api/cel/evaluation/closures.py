@@ -48,6 +48,7 @@ class Compiler(Visitor[Closure]):
         self._known: dict[Closure, Any] = {}
 
     def literal(self, node: Literal) -> Closure:
+        """Compile a constant."""
         return self._constant(node.value)
 
     message = unexpected
@@ -58,6 +59,7 @@ class Compiler(Visitor[Closure]):
         return result
 
     def ident(self, node: Ident) -> Closure:
+        """Compile a variable, or a type's name."""
         if node.name in self._slots:
             slot = self._slots[node.name]
         elif node.name == "device":
@@ -75,6 +77,7 @@ class Compiler(Visitor[Closure]):
         return _SLOTS[node.name]
 
     def select(self, node: Select) -> Closure:
+        """Compile ``a.b``, ``a.?b`` or ``has(a.b)``."""
         if node.type_name:
             return self._constant(TypeValue(node.type_name))
         if (slot := self._field_slot(node)) is not None:
@@ -92,7 +95,7 @@ class Compiler(Visitor[Closure]):
         return lambda frame: evaluation.select(operand(frame), name)
 
     def _entry(self, node: Node) -> tuple[int, str] | None:
-        """``device.attributes["domain"]`` or ``device.capacity["domain"]`` as field and domain."""
+        """Return field and domain of ``device.attributes["domain"]`` or ``device.capacity["domain"]``, or None."""
         if not isinstance(node, Call) or node.function != "_[_]":
             return None
         container, key = node.arguments
@@ -102,13 +105,14 @@ class Compiler(Visitor[Closure]):
         return slot, key.value
 
     def _optional_entry(self, node: Node | None) -> tuple[int, str, str] | None:
-        """``device.attributes["domain"].?name`` as field, domain and name."""
+        """Return field, domain and name of ``device.attributes["domain"].?name``, or None."""
         if not isinstance(node, Select) or not node.optional:
             return None
         entry = self._entry(node.operand)
         return None if entry is None else (*entry, node.name)
 
     def call(self, node: Call) -> Closure:
+        """Compile a call of a function, method or operator."""
         operands = [self.visit(operand) for operand in node.operands]
         if node.function in ("find", "findAll") and is_constant(node.arguments[0]):
             self._check_pattern(operands[1])
@@ -183,7 +187,7 @@ class Compiler(Visitor[Closure]):
         return evaluation.equals(left, value) if node.function == "_==_" else evaluation.differs(left, value)
 
     def _membership(self, node: Call, operands: list[Closure]) -> Closure | None:
-        """``x in [constants]``, for which upstream does not look at ``x`` if there are none."""
+        """Compile ``x in [constants]``, for which upstream does not look at ``x`` if there are none."""
         if not isinstance(node.arguments[1], ListLiteral) or not is_constant(node.arguments[1]):
             return None
         keys = members(self._known[operands[1]])
@@ -192,6 +196,7 @@ class Compiler(Visitor[Closure]):
         return evaluation.among(operands[0], keys) if keys else self._constant(False)
 
     def list_literal(self, node: ListLiteral) -> Closure:
+        """Compile ``[a, ?b]``."""
         elements = [self.visit(element) for element in node.elements]
         if node.optional:
             return evaluation.list_with_optionals(elements, node.optional)
@@ -201,6 +206,7 @@ class Compiler(Visitor[Closure]):
         return evaluation.build_list(elements)
 
     def map_literal(self, node: MapLiteral) -> Closure:
+        """Compile ``{key: value}``."""
         entries = [(self.visit(e.key), self.visit(e.value), e.optional) for e in node.entries]
         if all(key in self._known and value in self._known and not optional for key, value, optional in entries):
             try:
@@ -214,7 +220,7 @@ class Compiler(Visitor[Closure]):
         return lambda frame: evaluation.build_map(entries, frame)
 
     def _declare(self, names: list[str]) -> tuple[list[int], dict[str, int]]:
-        """Places for local variables, and the scope to return to."""
+        """Reserve frame slots for local variables; return them, and the scope to go back to."""
         outer = dict(self._slots)
         slots = [device.FIRST_LOCAL + self.locals + offset for offset in range(len(names))]
         self.locals += len(names)
@@ -222,6 +228,7 @@ class Compiler(Visitor[Closure]):
         return slots, outer
 
     def bind(self, node: Bind) -> Closure:
+        """Compile ``cel.bind(name, value, body)``."""
         value = self.visit(node.value)
         (slot,), outer = self._declare([node.name])
         self._bound.add(slot)
@@ -230,6 +237,7 @@ class Compiler(Visitor[Closure]):
         return evaluation.bound(slot, value, body)
 
     def comprehension(self, node: Comprehension) -> Closure:
+        """Compile a macro that walks over a list or map."""
         source = self.visit(node.range)
         slots, outer = self._declare(node.variables)
         body = [self.visit(part) for part in node.body]

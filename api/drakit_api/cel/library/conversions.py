@@ -67,7 +67,7 @@ def _string_to_bool(text: str) -> bool:
 
 
 def string_to_duration(text: str) -> Duration:
-    """Go's ``time.ParseDuration``: ``1h30m``, ``-1.5s``, ``0``. Raises ``CelRuntimeError``."""
+    """Parse a duration as Go's ``time.ParseDuration`` does: ``1h30m``, ``-1.5s``, ``0``. Raises ``CelRuntimeError``."""
     budget.spend_reading(text)
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
@@ -92,7 +92,7 @@ def string_to_duration(text: str) -> Duration:
 
 
 def string_to_timestamp(text: str) -> Timestamp:
-    """RFC 3339 with up to nanoseconds. Raises ``CelRuntimeError``."""
+    """Parse a time in RFC 3339 with up to nanoseconds. Raises ``CelRuntimeError``."""
     budget.spend_reading(text)
     match = _RFC3339.fullmatch(text)
     if match is None:
@@ -135,7 +135,7 @@ def _bytes_to_string(value: bytes) -> str:
 
 
 def _double_to_string(value: float) -> str:
-    """Go's ``%g``: the shortest text that reads back as the same number, with an exponent from 1e21 on."""
+    """Print as Go's ``%g``: the shortest text that reads back as the same number, with an exponent from 1e21 on."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -164,7 +164,7 @@ def _timestamp_to_string(value: Timestamp) -> str:
 
 
 def to_string(value: Any) -> str:
-    """``string(value)`` for the types of the standard library."""
+    """Evaluate ``string(value)`` for the types of the standard library."""
     return _TO_STRING[type(value)](value)
 
 

@@ -28,7 +28,7 @@ def _is_sorted(elements: list[Any]) -> bool:
 
 
 def order_of(left: Any, right: Any) -> int:
-    """-1, 0 or 1; upstream takes two elements that cannot be compared for equal."""
+    """Compare two elements: -1, 0 or 1. Upstream takes those that cannot be compared for equal."""
     try:
         return operators.compare(left, right)
     except CelRuntimeError:

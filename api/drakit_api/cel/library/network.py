@@ -168,7 +168,7 @@ def _is_link_local_unicast(ip: Ip) -> bool:
 
 
 def _is_global_unicast(ip: Ip) -> bool:
-    """Go's definition: any unicast address that is not loopback, link-local, unspecified or broadcast."""
+    """Tell as Go does: any unicast address that is not loopback, link-local, unspecified or broadcast."""
     address = ip.address
     if address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local:
         return False

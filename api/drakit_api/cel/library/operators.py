@@ -68,7 +68,7 @@ def timestamp(nanoseconds: int) -> Timestamp:
 
 
 def _truncated(left: int, right: int) -> int:
-    """Division that rounds to zero, as Go does."""
+    """Divide and round to zero, as Go does."""
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
@@ -106,12 +106,12 @@ def _modulo_unsigned(left: int, right: int) -> Uint:
 
 
 def is_ordered(value: Any) -> bool:
-    """Whether values of this type have an order."""
+    """Tell whether values of this type have an order."""
     return type(value) in NUMBERS or type(value) in _ORDERED
 
 
 def compare(left: Any, right: Any, function: str = "") -> int:
-    """-1, 0 or 1. Numbers of different types compare by value. A function is named when it is not for the left."""
+    """Return -1, 0 or 1. Numbers of different types compare by value. Errors name the ``function`` if it is given."""
     kind, other = type(left), type(right)
     if not (kind in NUMBERS and other in NUMBERS) and not (kind is other and kind in _ORDERED):
         raise no_such_overload("" if is_ordered(left) else function)
@@ -123,22 +123,22 @@ def compare(left: Any, right: Any, function: str = "") -> int:
 
 
 def less(left: Any, right: Any) -> bool:
-    """``<``."""
+    """Evaluate ``left < right``."""
     return compare(left, right, "_<_") < 0
 
 
 def less_or_equal(left: Any, right: Any) -> bool:
-    """``<=``."""
+    """Evaluate ``left <= right``."""
     return compare(left, right, "_<=_") <= 0
 
 
 def greater(left: Any, right: Any) -> bool:
-    """``>``."""
+    """Evaluate ``left > right``."""
     return compare(left, right, "_>_") > 0
 
 
 def greater_or_equal(left: Any, right: Any) -> bool:
-    """``>=``."""
+    """Evaluate ``left >= right``."""
     return compare(left, right, "_>=_") >= 0
 
 
@@ -149,7 +149,7 @@ def check_key(key: Any) -> None:
 
 
 def index(container: Any, key: Any) -> Any:
-    """``container[key]``."""
+    """Evaluate ``container[key]``."""
     kind = type(container)
     check_key(key)
     if kind in MAPS:
@@ -168,7 +168,7 @@ def index(container: Any, key: Any) -> Any:
 
 
 def find(container: Any, key: Any) -> Optional:
-    """``container[?key]``, and ``container.?key``: absent where nothing can be found."""
+    """Evaluate ``container[?key]`` or ``container.?key``: absent where nothing can be found."""
     kind = type(container)
     if kind is Optional:
         return NONE if container is NONE else find(container.value, key)
@@ -209,7 +209,7 @@ def show(value: Any) -> str:
 
 
 def contains(value: Any, container: Any) -> bool:
-    """``value in container``."""
+    """Evaluate ``value in container``."""
     kind = type(container)
     if kind in MAPS:
         return has_key(container, value)

@@ -78,7 +78,7 @@ def _compile(pattern: str) -> Program:
 
 
 def _complaint(pattern: str, said: bytes) -> tuple[str, str]:
-    """Go's error code, and the part of the pattern that it is about."""
+    """Return Go's error code, and the part of the pattern that it is about."""
     code, _, fragment = said.decode(errors="replace").partition(": ")
     if fragment in ("(?<=", "(?<!"):  # to Go, a bad name of a group
         start = pattern.find(fragment)
@@ -94,7 +94,7 @@ def _refusal(code: str, fragment: str) -> CelRuntimeError:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether the pattern occurs anywhere in the text."""
+    """Tell whether the pattern occurs anywhere in the text."""
     regexp, size = compile_pattern(pattern)
     budget.spend(len(text) * size // _STEPS)
     return regexp.search(text.encode()) is not None  # a third of the time that str takes
@@ -115,7 +115,7 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """All matches; an empty one right behind another match does not count."""
+    """Find all matches; an empty one right after another match does not count."""
     found: list[str] = []
     source, end = text.encode(), -1
     for match in _compiled(text, pattern).finditer(source):
@@ -131,7 +131,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def _is_inside(source: bytes, at: int) -> bool:
-    """Whether a place is inside of a character: behind an empty match, RE2 goes on by bytes."""
+    """Tell whether a place is inside of a character: behind an empty match, RE2 goes on by bytes."""
     return at < len(source) and source[at] & 0xC0 == 0x80
 
 

@@ -46,7 +46,7 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
 
 
 def _normalized(text: str) -> str:
-    """Without ``v`` and leading zeros, missing numbers filled with 0. Raises ``ValueError``."""
+    """Drop ``v`` and leading zeros, and fill missing numbers with 0. Raises ``ValueError``."""
     parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
     if len(parts) < 3 and any(character in parts[-1] for character in "+-"):
         raise ValueError("short version cannot contain PreRelease/Build meta data")

@@ -69,7 +69,7 @@ def _verb(precision: str | None, verb: str | None) -> tuple[str, int]:
 
 
 def refusal(verb: str, kind: str) -> str:
-    """Why a clause does not take values of a type."""
+    """Say why a clause does not take values of a type."""
     return f"{_TAKES[verb.lower()]}, was given {kind}"
 
 
@@ -179,7 +179,7 @@ def _fixed(argument: Any, precision: int) -> str:
 
 
 def _scientific(argument: Any, width: int) -> str:
-    """Upstream takes the precision for a width, so there are always six decimals."""
+    """Print with six decimals always, because upstream takes the precision for a width."""
     value = _double(argument, "e")
     special = _localized(value)
     if special is not None:

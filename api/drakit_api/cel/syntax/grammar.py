@@ -54,7 +54,7 @@ def _origin() -> list[str]:
 
 
 def _with_numbers(obj: dict[str, Any]) -> dict[str | int, Any]:
-    """JSON has no numbers as keys, and lark's tables have no digits as names."""
+    """Turn digits that are keys into numbers: JSON has no numbers as keys, and lark's tables no digits as names."""
     return {int(key) if key.isdigit() else key: value for key, value in obj.items()}
 
 

@@ -91,7 +91,7 @@ def _expand_two_variables(call: Call, target: Node, macro: str) -> Node:
 
 
 def _expand_optional(call: Call, target: Node) -> Node:
-    """``x.optMap(v, f)`` is ``x.hasValue() ? optional.of(f with v bound to x.value()) : optional.none()``."""
+    """Expand ``x.optMap(v, f)`` to ``x.hasValue() ? optional.of(f with v bound to x.value()) : optional.none()``."""
     complaint = f"{call.function}() variable name must be a simple identifier"
     variable = _name(call.arguments[0], complaint)
     at, optional = call.position, Ident(call.position, "optional")
@@ -107,7 +107,7 @@ def _expand_optional(call: Call, target: Node) -> Node:
 
 
 def _expand_sort_by(call: Call, target: Node) -> Node:
-    """``list.sortBy(x, key)`` sorts by the list of all keys."""
+    """Expand ``list.sortBy(x, key)`` to sorting by the list of all keys."""
     elements = Ident(call.position, "@__sortBy_input__")
     mapped = Call(call.position, "map", elements, call.arguments)
     keys = _expand_one_variable(mapped, elements, "map")

@@ -87,7 +87,7 @@ class _Builder(Transformer[Token, Node]):
         return Call(_start(question), "_?_:_", None, [condition, yes, no])
 
     def binary(self, children: list[Any]) -> Node:
-        """Operators by precedence, those of the same from left to right."""
+        """Join operators by precedence, those of the same from left to right."""
         operands: list[Node] = [children[0]]
         operators: list[Token] = []
         for operator, operand in zip(children[1::2], children[2::2], strict=True):
@@ -214,7 +214,7 @@ def _combine(operator: Token, operands: list[Node]) -> None:
 
 
 def _signed(function: str, signs: list[Token], count: int, operand: Node) -> Node:
-    """cel-go drops pairs of signs."""
+    """Apply signs; pairs of them are dropped, as cel-go does."""
     return Call(_start(signs[0]), function, None, [operand]) if count % 2 else operand
 
 

@@ -177,7 +177,7 @@ class _Recovery(DefaultErrorStrategy):
 
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """ANTLR's parsers call themselves for each rule in a rule, more often than Python allows at first."""
+    """Allow deeper recursion: ANTLR's parsers call themselves for each nested rule, more often than Python allows."""
     with _raised_limit:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _CALLS)

@@ -32,7 +32,7 @@ class Overload:
     checks_arguments: bool = False
 
     def accepts(self, arguments: Iterable[Any]) -> bool:
-        """Whether values, at run time, fit the parameters."""
+        """Tell whether values, at run time, fit the parameters."""
         return all(_fits(value, t) for value, t in zip(arguments, self.parameters, strict=True))
 
 
@@ -72,7 +72,7 @@ def _split(text: str) -> list[str]:
 
 
 def functions(*libraries: Iterable[Overload]) -> Functions:
-    """All overloads of some libraries by function name."""
+    """Collect the overloads of some libraries by function name."""
     result: dict[str, tuple[Overload, ...]] = {}
     for library in libraries:
         for declared in library:

@@ -29,14 +29,14 @@ from drakit_api.cel.values.values import (
 
 
 def equal(left: Any, right: Any) -> bool:
-    """``==``: numbers by value across types, everything else only within its type."""
+    """Evaluate ``==``: numbers by value across types, everything else only within its type."""
     if left is None or right is None:
         return left is right
     return _equal(left, right)
 
 
 def is_unequal(left: Any, right: Any) -> bool:
-    """``!=``: whatever is not equal for sure."""
+    """Evaluate ``!=``: whatever is not equal for sure."""
     try:
         return not equal(left, right)
     except CelRuntimeError:
@@ -44,7 +44,7 @@ def is_unequal(left: Any, right: Any) -> bool:
 
 
 def is_equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal for sure, as ``in`` and functions on lists ask about elements."""
+    """Tell whether two values are equal for sure, as ``in`` and functions on lists ask about elements."""
     try:
         return _elements_equal(left, right)
     except CelRuntimeError:
@@ -60,7 +60,7 @@ def _may_be_equal(left: Any, right: Any) -> bool:
 
 
 def _elements_equal(left: Any, right: Any) -> bool:
-    """``==`` for what is part of other values. Its size is in no price, and takes from the budget."""
+    """Evaluate ``==`` for parts of other values. Its size is in no price, and is charged to the budget."""
     kind = type(left)
     if kind in LISTS:
         budget.spend_list(left)

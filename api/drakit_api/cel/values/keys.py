@@ -55,7 +55,7 @@ def lookup(container: Mapping[Any, Any], key: Any) -> Any:
 
 
 def has_key(container: Mapping[Any, Any], key: Any) -> bool:
-    """``key in container``, for which a domain that is only made up does not count."""
+    """Evaluate ``key in container``; a domain that is only made up does not count."""
     if type(container) is Domains:
         return type(key) is str and key in container
     return lookup(container, key) is not MISSING

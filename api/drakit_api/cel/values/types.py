@@ -40,7 +40,7 @@ class Type:
         return hash((self.kind, self.name, len(self.parameters)))
 
     def __str__(self) -> str:
-        """As cel-go prints a type in its error messages."""
+        """Print the type as cel-go does in its error messages."""
         name = _DISPLAYED.get(self.kind, self.name)
         return f"{name}({', '.join(map(str, self.parameters))})" if self.parameters else name
 
@@ -86,17 +86,17 @@ _NULLABLE = frozenset({"opaque", "struct", "any", "duration", "timestamp"})
 
 
 def list_of(element: Type) -> Type:
-    """``list(element)``."""
+    """Make ``list(element)``."""
     return Type("list", "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """``map(key, value)``."""
+    """Make ``map(key, value)``."""
     return Type("map", "map", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    """``optional_type(value)``."""
+    """Make ``optional_type(value)``."""
     return Type("opaque", "optional_type", (value,))
 
 
@@ -111,7 +111,7 @@ def parameter(name: str) -> Type:
 
 
 def is_optional(t: Type) -> bool:
-    """Whether this is ``optional_type(...)``."""
+    """Tell whether this is ``optional_type(...)``."""
     return t.kind == "opaque" and t.name == "optional_type"
 
 
@@ -181,7 +181,7 @@ class Substitution:
         return t if all(map(operator.is_, filled, t.parameters)) else Type(t.kind, t.name, filled)
 
     def final(self, types: Iterable[Type]) -> list[Type]:
-        """All types filled in, once no more is found out; what several of them consist of is filled in once."""
+        """Fill in all types, once no more is found out; what several of them consist of is filled in once."""
         done: dict[int, Type] = {}
 
         def fill(t: Type) -> Type:
@@ -196,7 +196,7 @@ class Substitution:
         return [fill(t) for t in types]
 
     def assignable(self, sources: Iterable[Type], targets: Iterable[Type]) -> bool:
-        """Whether each source can stand for its target; what that says about variables is kept only if all can."""
+        """Tell whether each source can stand for its target; what that says about variables is kept only if all can."""
         before = dict(self._known)
         pairs = list(zip(sources, targets, strict=False))
         if all(self._assignable(source, target) for source, target in pairs):

@@ -218,7 +218,7 @@ def go_type(value: Any) -> str:
 
 
 def same_kind(left: float, right: float) -> tuple[float, float]:
-    """Two numbers as upstream compares them: next to a double, an int stands for its nearest double."""
+    """Make two numbers comparable as upstream does: next to a double, an int stands for its nearest double."""
     return (float(left), float(right)) if float in (type(left), type(right)) else (left, right)
 
 

@@ -28,7 +28,7 @@ _STRUCT = "resource/v1.ResourceClaimStatus"
 def claim_status(
     status: dict[str, Any], old: dict[str, Any], known: RequestNames, path: str, *, claim_deleted: bool
 ) -> Errors:
-    """``status`` of a claim whose requests have the ``known`` names."""
+    """Check the ``status`` of a claim whose requests have the ``known`` names."""
     consumers, allocation = status.get("reservedFor") or [], status.get("allocation")
     yield from each(consumers, f"{path}.reservedFor", _consumer, maximum=limits.CLAIM_CONSUMERS)
     allocated = set(map(device_id, results_in(status)))
@@ -82,7 +82,7 @@ def _reservations(
     path: str,
     claim_deleted: bool,
 ) -> Errors:
-    """Only an allocated claim is reserved, and a claim that is being deleted for nobody new."""
+    """Check that only an allocated claim is reserved, and one that is being deleted for nobody new."""
     if not consumers:
         return
     if allocation is None:

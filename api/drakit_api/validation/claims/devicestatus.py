@@ -24,7 +24,7 @@ _MOST_BITS = 128  # of an address
 
 
 def device_status(value: dict[str, Any], path: str, allocated: set[DeviceID]) -> Errors:
-    """One entry of ``status.devices``; it must be about an allocated device."""
+    """Check one entry of ``status.devices``; it must be about an allocated device."""
     driver, pool, device, share = key = device_id(value)
     yield from names.driver(driver, f"{path}.driver")
     yield from names.pool(pool, f"{path}.pool")

@@ -25,7 +25,7 @@ _NOT_A_REQUEST = "must be the name of a request in the claim or the name of a re
 
 
 def device_claim(devices: dict[str, Any], path: str, gates: FeatureGates) -> Errors:
-    """``spec.devices`` of a claim."""
+    """Check ``spec.devices`` of a claim."""
     known = request_names(devices)
     derived = DerivedAttributes(devices.get("constraints"), gates)
     yield from each(
@@ -76,7 +76,7 @@ def request_names(devices: dict[str, Any]) -> RequestNames:
 
 
 def request_reference(name: str, path: str, known: RequestNames) -> Errors:
-    """``request`` or ``request/subrequest`` of the same claim."""
+    """Check a reference to ``request`` or ``request/subrequest`` of the same claim."""
     segments = name.split("/")
     if len(segments) > 2:
         yield invalid(path, name, _NOT_A_REQUEST)
@@ -88,7 +88,7 @@ def request_reference(name: str, path: str, known: RequestNames) -> Errors:
 
 
 def references(values: list[str] | None, path: str, known: RequestNames) -> Errors:
-    """Several of them."""
+    """Check references to requests of the same claim, unless there are too many."""
     yield from each(values, path, lambda name, at: request_reference(name, at, known), maximum=limits.CLAIM_REQUESTS)
 
 
@@ -99,7 +99,7 @@ def claim_configuration(value: dict[str, Any], path: str, known: RequestNames) -
 
 
 def declared_claim_configuration(value: dict[str, Any], path: str) -> Errors:
-    """Its declared rules."""
+    """Check the declared rules of a ``config`` entry of a claim."""
     yield from declared_set(value.get("requests"), f"{path}.requests", limits.CLAIM_REQUESTS)
     yield from declared_configuration(value, path)
 

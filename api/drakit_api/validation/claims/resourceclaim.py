@@ -21,7 +21,7 @@ _ADMIN_DETAIL = f"admin access to devices requires the `{ADMIN_LABEL}: true` lab
 
 
 def on_create(obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool) -> Errors:
-    """``ValidateResourceClaim``."""
+    """Check a new claim, as ``ValidateResourceClaim`` does."""
     spec = obj.get("spec") or {}
     yield from admin_requests(spec, admin_namespace=admin_namespace)
     yield from metadata.on_create(obj.get("metadata") or {}, namespaced=True)
@@ -34,7 +34,7 @@ def declared_on_create(obj: dict[str, Any], version: str) -> Errors:
 
 
 def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
-    """``ValidateResourceClaimUpdate``: only metadata changes."""
+    """Check that only metadata changes, as ``ValidateResourceClaimUpdate`` does."""
     yield from metadata.on_create(obj.get("metadata") or {}, namespaced=True)
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
 
@@ -46,7 +46,7 @@ def declared_on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
 
 
 def on_status_update(obj: dict[str, Any], old: dict[str, Any], *, admin_namespace: bool) -> Errors:
-    """``ValidateResourceClaimStatusUpdate``."""
+    """Check a claim's status, as ``ValidateResourceClaimStatusUpdate`` does."""
     status, previous = obj.get("status") or {}, old.get("status") or {}
     yield from _admin_results(status, previous, admin_namespace=admin_namespace)
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
@@ -61,7 +61,7 @@ def declared_on_status_update(obj: dict[str, Any], old: dict[str, Any]) -> Error
 
 
 def admin_requests(spec: dict[str, Any], *, admin_namespace: bool) -> Errors:
-    """Admin access is for labelled namespaces only; the first request that asks for it is named."""
+    """Refuse admin access outside of labelled namespaces; the error names the first request that asks for it."""
     if admin_namespace:
         return
     for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):

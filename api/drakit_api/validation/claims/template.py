@@ -20,13 +20,13 @@ _META_FIELDS = ("annotations", "labels")
 
 
 def on_create(obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool) -> Errors:
-    """``ValidateResourceClaimTemplate``."""
+    """Check a new template, as ``ValidateResourceClaimTemplate`` does."""
     yield from admin_requests((obj.get("spec") or {}).get("spec") or {}, admin_namespace=admin_namespace)
     yield from _template(obj, gates)
 
 
 def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> Errors:
-    """All of it again, and the spec is immutable."""
+    """Check all of a template again, and that its spec is unchanged."""
     yield from _template(obj, gates)
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
     if not same_field("resource/v1.ResourceClaimTemplate", "spec", obj, old):
@@ -54,5 +54,5 @@ def _template(obj: dict[str, Any], gates: FeatureGates) -> Errors:
 
 
 def _is_set(value: Any, kind: schema.Type) -> bool:
-    """Whether Go's ``IsZero`` is false: an empty list is more than none, and so is a pointer to 0."""
+    """Tell whether Go's ``IsZero`` is false: an empty list is more than none, and so is a pointer to 0."""
     return value is not None if kind.pointer or kind.shape == "list" else bool(value)

@@ -25,7 +25,7 @@ _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_PRERELEASE}(\.{_PRER
 
 
 def is_plain(value: dict[str, Any]) -> bool:
-    """One number, boolean, short text or version: what nearly every attribute is, and no rule objects to."""
+    """Tell whether a value is one number, boolean, short text or version: nearly all are, and no rule objects."""
     if len(value) != 1:
         return False
     for kind, content in value.items():
@@ -54,7 +54,7 @@ def attribute(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_attribute(value: dict[str, Any], path: str) -> Errors:
-    """Exactly one member of the union."""
+    """Check that exactly one member of the union is set."""
     given, members = _union(value), ", ".join(f"`{name}`" for name in (*_SCALARS, *LIST_VALUES))
     if not given:
         yield invalid(path, "", f"must specify one of: {members}")

@@ -21,12 +21,12 @@ _BOUNDS = ("default", "min", "max", "step")
 
 
 def exclusive_capacity(path: str) -> Errors:
-    """With a policy, of a device that is given out as a whole."""
+    """Refuse a policy in the capacity of a device that is allocated as a whole."""
     yield forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")
 
 
 def shared_capacity(value: dict[str, Any], path: str, gates: FeatureGates) -> Errors:
-    """With a policy, of a device with ``allowMultipleAllocations``."""
+    """Check the policy in a capacity of a device with ``allowMultipleAllocations``."""
     policy, path = value["requestPolicy"], f"{path}.requestPolicy"
     values, bounds, default = policy.get("validValues"), policy.get("validRange"), _quantity(policy.get("default"))
     capacity = _quantity(value.get("value")) or ZERO
@@ -72,7 +72,7 @@ def _valid_values(
 
 
 def _option_key(option: Quantity, fractional: bool) -> str:
-    """Without the gate upstream compares whole numbers, with it decimals as they were written.
+    """Return what upstream compares: whole numbers, or with the gate decimals as they were written.
 
     There 1 is not 1000m, nor is 0.5 500m; here quantities are canonical by now, and both pairs are one text.
     """

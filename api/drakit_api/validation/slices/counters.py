@@ -21,7 +21,7 @@ def counter_set(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_counter_set(value: dict[str, Any], path: str) -> Errors:
-    """Its declared rules."""
+    """Check the declared rules of a counter set."""
     yield from _named_counters(value, "name", path)
 
 
@@ -31,7 +31,7 @@ def consumption(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_consumption(value: dict[str, Any], path: str) -> Errors:
-    """Its declared rules."""
+    """Check the declared rules of a consumption."""
     yield from _named_counters(value, "counterSet", path)
     groups, at = value.get("compatibilityGroups"), f"{path}.compatibilityGroups"
     maximum = limits.COMPATIBILITY_GROUPS_PER_CONSUMPTION

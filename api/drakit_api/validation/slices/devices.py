@@ -97,7 +97,7 @@ def _taints(taints: list[dict[str, Any]], path: str) -> Errors:
 
 
 def _nodes(value: dict[str, Any], path: str, per_device_nodes: bool) -> Errors:
-    """Where the device is, which it says itself exactly if the slice leaves it to its devices."""
+    """Check where the device is, which it must say itself exactly if the slice leaves it to its devices."""
     name, selector, everywhere = value.get("nodeName"), value.get("nodeSelector"), value.get("allNodes")
     if not per_device_nodes:
         if name is not None or selector is not None or everywhere is not None:

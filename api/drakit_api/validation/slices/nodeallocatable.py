@@ -13,7 +13,7 @@ from drakit_api.validation.errors import Errors, invalid, not_found, required
 
 
 def node_allocatable(resources: dict[str, Any], capacities: dict[str, Any], path: str) -> Errors:
-    """cpu, memory or huge pages, as a mapping of the device's capacity, as overhead, or both."""
+    """Check cpu, memory or huge pages, as a mapping of the device's capacity, as overhead, or both."""
     for name, value in resources.items():
         at = f"{path}[{name}]"
         if name not in ("cpu", "memory") and not name.startswith("hugepages-"):

@@ -39,13 +39,13 @@ def questionable(obj: dict[str, Any]) -> Devices:
 
 
 def on_create(obj: dict[str, Any], devices: Devices, gates: FeatureGates) -> Errors:
-    """``ValidateResourceSlice``; ``devices`` are the questionable ones."""
+    """Check a new slice, as ``ValidateResourceSlice`` does; ``devices`` are the questionable ones."""
     yield from metadata.on_create(obj.get("metadata") or {}, namespaced=False)
     yield from _spec(obj.get("spec") or {}, None, devices, gates)
 
 
 def on_update(obj: dict[str, Any], old: dict[str, Any], devices: Devices, gates: FeatureGates) -> Errors:
-    """``ValidateResourceSliceUpdate``: a slice stays with its driver, pool and node."""
+    """Check that a slice stays with its driver, pool and node (``ValidateResourceSliceUpdate``)."""
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
     yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, devices, gates)
 
@@ -113,7 +113,7 @@ def _immutable(value: str | None, old: str | None, path: str) -> Errors:
 
 
 def _nodes(spec: dict[str, Any], path: str) -> Errors:
-    """Where the slice's devices are: exactly one way to say it."""
+    """Check where the slice's devices are: exactly one way to say it."""
     name, selector = spec.get("nodeName"), spec.get("nodeSelector")
     if name:
         yield from names.dns_subdomain(name, f"{path}.nodeName")
