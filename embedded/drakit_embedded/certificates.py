@@ -24,14 +24,22 @@ _END_OF_KEY = b"-----END PRIVATE KEY-----\n"
 
 
 def given(cert_file: Path, key_file: Path) -> tuple[ssl.SSLContext, bytes]:
-    """A server context of the user's files, and the PEM that clients have to trust. Raises ``OSError``."""
+    """Load the user's certificate into a server context; also returns the PEM that clients have to trust.
+
+    Raises:
+        OSError: if a file cannot be used.
+    """
     context = _context()
     context.load_cert_chain(cert_file, key_file)
     return context, cert_file.read_bytes()
 
 
 def of_client(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext:
-    """A client context that shows a certificate, if one is given, and does not verify others'. Raises ``OSError``."""
+    """Build a client context that shows a certificate, if one is given, and does not verify the server's.
+
+    Raises:
+        OSError: if a file cannot be used.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if cert_file is not None and key_file is not None:
@@ -40,9 +48,12 @@ def of_client(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext:
 
 
 def self_signed(host: str, keep: Path | None, shared: Path | None = None) -> tuple[ssl.SSLContext, bytes]:
-    """The same with a certificate of our own; ``keep`` is where it is, or will be, kept. Raises ``OSError``.
+    """Load or make a self-signed certificate; ``keep`` is the file for it. Returns the same as ``given``.
 
     A new one is a copy of the one in ``shared``, which is made if there is none: to make one takes a sixth of a start.
+
+    Raises:
+        OSError: if a file cannot be used.
     """
     with tempfile.TemporaryDirectory() as directory:
         # ssl reads files only; without a place to keep it, ours lives for as long as that takes.

@@ -248,7 +248,7 @@ async def _until(stopped: asyncio.Event, server: Server) -> None:
 
 
 def _write_kubeconfig(path: Path, server: Server) -> None:
-    """A kubeconfig that only its owner can read, since the token is in it."""
+    """Write a kubeconfig that only its owner can read, since the token is in it."""
     from drakit_client.files import private_files
 
     cluster = {"server": server.url}

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def read(path: Path) -> EllipticCurvePrivateKey | RSAPrivateKey:
-    """An RSA or P-256 key; ``ValueError`` for any other content, ``OSError`` if there is no such file."""
+    """Read an RSA or P-256 key.
+
+    Raises:
+        ValueError: for any other content.
+        OSError: if the file cannot be read.
+    """
     return _key(path.read_bytes())
 
 
@@ -30,7 +35,7 @@ def _key(pem: bytes) -> EllipticCurvePrivateKey | RSAPrivateKey:
 
 
 def kept(path: Path | None) -> EllipticCurvePrivateKey | RSAPrivateKey:
-    """The key in a file, which is made if it is missing; without a file, one for as long as the process lives."""
+    """Read the key in a file, or generate and store one; without a file it lives as long as the process."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 

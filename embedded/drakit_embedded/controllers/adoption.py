@@ -29,7 +29,7 @@ class PodOwnership:
         self._created = created
 
     def concerned(self, old: Object | None, new: Object | None) -> Iterator[Key]:
-        """The owners to look at after a change of a pod: that before, that of now, and all that select an orphan."""
+        """Find the owners to sync after a pod changed: its old and new one, or all that select it as an orphan."""
         for pod in (old, new):
             owner = controller_reference(pod) if pod is not None else None
             if pod is not None and owner is not None and owner["kind"] == self._owners.kind:

@@ -104,7 +104,7 @@ class ClaimTemplates:
         return as_claim(claim)
 
     async def _exists(self, pod: Object, name: str, must_own: bool) -> bool:
-        """A claim that was deleted by accident, or that is no longer the pod's, is made anew."""
+        """Check whether the claim exists and, if the pod ``must_own`` it, is the pod's; else it is created anew."""
         namespace = pod["metadata"]["namespace"]
         claim: Object | None = self._claims.get(name, namespace) or self._created.get((namespace, name))
         if claim is None:
@@ -120,7 +120,7 @@ class ClaimTemplates:
         return True
 
     def _orphan(self, pod: Object, pod_claim: Object) -> ResourceClaim | None:
-        """A claim that was created for this entry before its name could be written into the pod's status."""
+        """Find a claim that was created for this entry before its name could be written into the pod's status."""
         uid = pod["metadata"]["uid"]
         ours = [as_claim(claim) for claim in self._created.pending() if uid in controller_uid(claim)]
         claims: list[ResourceClaim] = [*self._by_owner.get(uid), *ours]
@@ -139,7 +139,7 @@ class ClaimTemplates:
 
 
 def claim_from_template(pod: Object, pod_claim_name: str, template: Object) -> ResourceClaim:
-    """The claim to create for one entry of a pod; the server completes its name."""
+    """Build the claim for one entry of a pod; the server completes its name."""
     metadata = template["spec"].get("metadata") or {}
     annotations = {**(metadata.get("annotations") or {}), POD_CLAIM_ANNOTATION: pod_claim_name}
     owner: OwnerReference = {

@@ -47,7 +47,7 @@ class ClusterRoleAggregation:
         return None
 
     def _collected(self, role: Object) -> list[Object]:
-        """The rules of all parts, by name of the part, each rule once."""
+        """Collect the rules of all selected roles, ordered by the role's name, each rule once."""
         rules: list[Object] = []
         others = sorted(self._roles.store.values(), key=lambda other: str(other["metadata"]["name"]))
         for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():

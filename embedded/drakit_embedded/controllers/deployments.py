@@ -96,7 +96,7 @@ class DeploymentController:
         return any(number is not None and number != replicas_of(deployment) for number in desired)
 
     async def _new_set(self, deployment: Object, new: Object | None, old: list[Object]) -> Object:
-        """The replica set of the current template, created or brought up to date in its annotations."""
+        """Create the replica set of the current template, or update its annotations and ``minReadySeconds``."""
         revision = max((rollout.revision_of(candidate) for candidate in old), default=0) + 1
         if new is None:
             return await self._create_set(deployment, old, revision)
@@ -186,7 +186,7 @@ class DeploymentController:
         return any(not is_terminal(pod) for pod in self._pods_by_owner.get(replica_set["metadata"]["uid"]))
 
     async def _scale(self, deployment: Object, new: Object | None, old: list[Object]) -> None:
-        """A change of ``spec.replicas`` is spread over the replica sets that have pods."""
+        """Spread a change of ``spec.replicas`` over the replica sets that have pods."""
         everything = [*old, new] if new is not None else old
         active = [candidate for candidate in everything if replicas_of(candidate)]
         if len(active) <= 1:
@@ -244,7 +244,7 @@ class DeploymentController:
 
 
 def _annotations(deployment: Object, replica_set: Object, revision: int) -> dict[str, str]:
-    """The deployment's annotations, the revision, and the sizes that tell scaling from rolling."""
+    """Build a replica set's annotations: the deployment's, the revision, and the sizes for scaling later."""
     copied = deployment["metadata"].get("annotations") or {}
     revision = max(revision, rollout.revision_of(replica_set))
     return {

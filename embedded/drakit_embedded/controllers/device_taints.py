@@ -140,7 +140,7 @@ class DeviceTaintEviction:
                 yield since + timedelta(seconds=max(0, min(limits, default=0)))
 
     def _taints(self, result: DeviceRequestAllocationResult) -> Iterator[DeviceTaint]:
-        """The taints that evict from an allocated device."""
+        """Iterate over the taints of an allocated device that evict."""
         device = self._device(result)
         taints = list(device.get("taints") or ()) if device is not None else []
         if self._rules is not None:
@@ -148,7 +148,7 @@ class DeviceTaintEviction:
         return (taint for taint in taints if taint["effect"] == _EFFECT)
 
     def _device(self, result: DeviceRequestAllocationResult) -> Device | None:
-        """The device as the newest slice of its pool has it."""
+        """Find the device in the newest slices of its pool."""
         of_pool: list[ResourceSliceSpec] = [
             each["spec"] for each in self._slices_by_pool.get((result["driver"], result["pool"]))
         ]
@@ -192,7 +192,7 @@ def _is_tainted(slice_: ResourceSlice) -> bool:
 
 
 def _selects(rule: Object, result: DeviceRequestAllocationResult) -> bool:
-    """A rule without a selector selects nothing."""
+    """Check whether a rule selects an allocated device; one without a selector selects nothing."""
     selector = rule["spec"].get("deviceSelector")
     return selector is not None and all(
         selector[field] == result[field] for field in ("driver", "pool", "device") if field in selector

@@ -169,7 +169,7 @@ class GarbageCollector:
         await self._drop_finalizer(owner, ORPHAN)
 
     async def _finish_foreground(self, owner: _Node) -> None:
-        """The owner goes once no dependent blocks it; until then the dependents are deleted."""
+        """Let the owner go once no dependent blocks it; until then, delete the dependents."""
         blocking = [
             dependent
             for uid in self._dependents.get(owner.uid, ())
@@ -227,7 +227,7 @@ class GarbageCollector:
         return True
 
     async def _unblock_cycle(self, node: _Node) -> None:
-        """An object that waits for a dependent that waits for it would stay for ever: let it block nobody."""
+        """Stop an object from blocking an owner that it waits for itself: both would stay for ever."""
         dependents = (self._nodes.get(uid) for uid in self._dependents.get(node.uid, ()))
         if any(dependent is not None and dependent.deleting_dependents for dependent in dependents):
             await self._set_owners(node, [{**owner, "blockOwnerDeletion": False} for owner in node.owners])

@@ -27,7 +27,7 @@ class Index:
         reflector.on_change(self._change)
 
     def get(self, value: Hashable) -> list[Any]:
-        """The objects as last seen; read-only, as everything in a reflector."""
+        """List the objects under a value as last seen; read-only, as everything in a reflector."""
         store = self._reflector.store
         return [store[key] for key in self._keys.get(value, ()) if key in store]
 
@@ -54,7 +54,7 @@ class Informers:
         self._tasks: asyncio.TaskGroup | None = None
 
     def reflector(self, resource: Resource) -> Reflector:
-        """The shared mirror of a resource in all namespaces."""
+        """Find or start the shared reflector of a resource in all namespaces."""
         reflector = self._reflectors.get(resource)
         if reflector is None:
             reflector = self._reflectors[resource] = Reflector(self.connection, resource)
@@ -63,7 +63,7 @@ class Informers:
         return reflector
 
     def index(self, resource: Resource, values: Callable[[Any], Iterable[Hashable]]) -> Index:
-        """A new index; ask for it before registering handlers that read it, so that it is up to date in them."""
+        """Create an index; ask for it before registering handlers that read it, so that it is up to date in them."""
         return Index(self.reflector(resource), values)
 
     async def run(self) -> None:
@@ -106,7 +106,7 @@ class Created:
         return list(self._objects.values())
 
     def get(self, key: Key) -> Object | None:
-        """The object, if it was created by us and is not shown yet."""
+        """Look up an object that we created and that is not shown by the watch yet."""
         return self._objects.get(key)
 
     def _change(self, old: Object | None, new: Object | None) -> None:

@@ -52,7 +52,7 @@ class NamespaceController:
             self._queue.forget(old["metadata"]["name"])
 
     def _content_removed(self, old: Object | None, new: Object | None) -> None:
-        """A default object that a user deletes comes back."""
+        """Queue the namespace of a default object that was deleted, so that it is created again."""
         if new is None and old is not None and old["metadata"]["name"] in ("default", _ROOT_CA):
             self._queue.add(old["metadata"]["namespace"])
 

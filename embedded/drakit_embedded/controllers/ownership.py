@@ -16,7 +16,7 @@ def controller_uid(obj: Object) -> Iterable[str]:
 
 
 def reference_to(resource: Resource, owner: Object) -> Object:
-    """The ownerReference that a controller puts on what it creates (metav1.NewControllerRef)."""
+    """Build the ownerReference that a controller puts on what it creates (metav1.NewControllerRef)."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -28,5 +28,5 @@ def reference_to(resource: Resource, owner: Object) -> Object:
 
 
 def typed(resource: Resource, obj: Object) -> Object:
-    """A shallow copy with kind and apiVersion, which objects out of a list do not have."""
+    """Copy an object, shallowly, and add kind and apiVersion, which objects from a list do not have."""
     return {**obj, "apiVersion": resource.api_version, "kind": resource.kind}

@@ -84,7 +84,7 @@ class PodControl:
         self._events = events
 
     async def create(self, owner: Object, template: Object) -> Object:
-        """A pod from the owner's template."""
+        """Create a pod from the owner's template."""
         metadata = template.get("metadata") or {}
         pod: Object = {
             "metadata": {

@@ -107,7 +107,7 @@ class ResourceQuotaController:
         return _RESYNC_SECONDS
 
     async def _usage(self, quota: Object, names: list[str]) -> Amounts:
-        """What is used of the names that can be counted."""
+        """Sum up what is used of the names that can be counted."""
         total: Amounts = {}
         for resource in await self._resources(names):
             judge = evaluator(resource.group, resource.plural, self._around)
@@ -129,7 +129,7 @@ class ResourceQuotaController:
         return used
 
     async def _resources(self, names: list[str]) -> list[Resource]:
-        """The kinds that may count for some of the names; a kind that came later is looked for again."""
+        """List the kinds that may count for some of the names; for ``count/...`` names, discovery is asked again."""
         if not self._kinds or any(name.startswith("count/") for name in names):
             found = await discovery.deletable(self._connection)
             self._kinds = {

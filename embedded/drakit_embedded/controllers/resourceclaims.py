@@ -193,7 +193,7 @@ class ResourceClaimController:
     async def _update_status(
         self, claim: ResourceClaim, remaining: list[ResourceClaimConsumerReference]
     ) -> ResourceClaim:
-        """A PUT rather than a patch: it fails if anything changed in the meantime."""
+        """Update the status by a PUT rather than a patch: it fails if anything changed in the meantime."""
         status: ResourceClaimStatus = {**claim.get("status", {}), "reservedFor": remaining}
         if not remaining:
             del status["reservedFor"]
@@ -209,7 +209,7 @@ class ResourceClaimController:
             await claim_writes.replace(self._connection, {**claim, "metadata": metadata})
 
     async def _delete_if_unused(self, claim: ResourceClaim) -> None:
-        """A generated claim goes when its pod will not run (again); the garbage collector does the rest."""
+        """Delete a generated claim whose pod will not run (again); the garbage collector deletes the others."""
         owner = controller_reference(claim)
         if owner is None or owner.get("apiVersion") != "v1" or owner.get("kind") != "Pod":
             return

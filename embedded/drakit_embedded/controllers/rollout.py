@@ -55,13 +55,13 @@ def fenceposts(deployment: Object) -> tuple[int, int]:
 
 
 def template_hash(template: Object) -> str:
-    """A label value that tells pod templates apart; stable across processes."""
+    """Compute a label value that tells pod templates apart; stable across processes."""
     digest = hashlib.sha256(msgspec.json.encode(without_hash(template), order="deterministic")).digest()
     return "".join(_SAFE_LETTERS[byte % len(_SAFE_LETTERS)] for byte in digest[:10])
 
 
 def without_hash(template: Object) -> Object:
-    """The template to compare: without the label that the controller adds, and without what is empty.
+    """Copy a template without the label that the controller adds, and without what is empty, for comparison.
 
     Clients written in Go send empty structs and nulls where others send nothing; ``kubectl rollout undo`` does.
     """
@@ -81,7 +81,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def newest_set(deployment: Object, replica_sets: Iterable[Object]) -> Object | None:
-    """The replica set with the deployment's own template; the oldest one if there are several."""
+    """Find the replica set with the deployment's own template; the oldest one if there are several."""
     wanted = without_hash(deployment["spec"]["template"])
     same = [candidate for candidate in replica_sets if without_hash(candidate["spec"]["template"]) == wanted]
     return min(same, key=age, default=None)
@@ -93,12 +93,12 @@ def age(obj: Object) -> tuple[str, str]:
 
 
 def revision_of(obj: Object) -> int:
-    """The revision annotation as a number; 0 without one."""
+    """Read the revision annotation as a number; 0 without one."""
     return annotated_number(obj, REVISION) or 0
 
 
 def annotated_number(obj: Object, annotation: str) -> int | None:
-    """A non-negative number in an annotation, else None."""
+    """Read a non-negative number from an annotation; None for anything else."""
     text = (obj["metadata"].get("annotations") or {}).get(annotation, "")
     return int(text) if text.isdecimal() else None
 
@@ -113,7 +113,7 @@ def new_set_size(deployment: Object, total: int, current: int) -> int:
 
 
 def scale_down(deployment: Object, old: Sequence[Object], new: Object) -> dict[str, int]:
-    """New sizes of old replica sets, by name: unhealthy pods first, then as far as availability allows."""
+    """Compute new sizes of old replica sets, by name: without unhealthy pods, then as small as availability allows."""
     sizes = {candidate["metadata"]["name"]: replicas_of(candidate) for candidate in old}
     minimum = replicas_of(deployment) - fenceposts(deployment)[1]
     new_unavailable = replicas_of(new) - available_of(new)
@@ -140,7 +140,7 @@ def scale_down(deployment: Object, old: Sequence[Object], new: Object) -> dict[s
 
 
 def proportional(deployment: Object, active: Sequence[Object]) -> dict[str, int]:
-    """New sizes when a deployment is scaled in the middle of a rollout: each set in proportion to its size."""
+    """Scale the replica sets in the middle of a rollout, in proportion to their sizes; new sizes by name."""
     desired = replicas_of(deployment)
     allowed = desired + fenceposts(deployment)[0] if desired else 0
     change = allowed - sum(replicas_of(candidate) for candidate in active)

@@ -44,14 +44,14 @@ def families(service: Object) -> list[str]:
 
 
 def address(pod: Object, family: str) -> str | None:
-    """The pod's address of a family."""
+    """Find the pod's address of a family (``IPv4``, ``IPv6``)."""
     status = pod.get("status") or {}
     listed = [entry["ip"] for entry in status.get("podIPs") or ()] or [status.get("podIP", "")]
     return next((text for text in listed if text and (":" in text) is (family == "IPv6")), None)
 
 
 def ports(service: Object, pod: Object) -> list[Object] | None:
-    """The ports of the pod that the Service means; None if it has ports and the pod none of them."""
+    """Resolve the ports of a Service on a pod; None if the Service has ports and the pod none of them."""
     spec = service["spec"]
     if not spec.get("ports"):
         return [] if spec.get("clusterIP") == "None" else None
@@ -79,7 +79,7 @@ def _target(pod: Object, port: Object) -> int | None:
 
 
 def endpoint(service: Object, pod: Object, ip: str, node_labels: Mapping[str, str]) -> Object:
-    """The entry of a pod in an EndpointSlice."""
+    """Build the entry of a pod in an EndpointSlice."""
     serving, leaving = is_ready(pod), bool(pod["metadata"].get("deletionTimestamp"))
     ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not leaving)
     optional = {
@@ -100,13 +100,13 @@ def _reference(pod: Object) -> Object:
 
 
 def _host(service: Object, pod: Object) -> str | None:
-    """The name of the pod in DNS, if its subdomain is the Service (ShouldSetHostname)."""
+    """Find the name of the pod in DNS, if its subdomain is the Service (ShouldSetHostname)."""
     spec = pod["spec"]
     return spec.get("hostname") if spec.get("subdomain") == service["metadata"]["name"] else None
 
 
 def subsets(service: Object, pods: Iterable[Object]) -> list[Object]:
-    """The subsets of Endpoints: ports that lead to the same addresses are in one subset (RepackSubsets)."""
+    """Build the subsets of Endpoints: ports that lead to the same addresses are in one subset (RepackSubsets)."""
     entries: dict[str, Object] = {}
     by_port: dict[str, dict[str, bool]] = {}
     ports_by_text: dict[str, Object | None] = {}
@@ -135,7 +135,7 @@ def _address_entry(service: Object, pod: Object, ip: str) -> Object:
 
 
 def _unnamed(port: Object) -> Object:
-    """A port without an empty name, as Endpoints have it."""
+    """Drop an empty name from a port, as Endpoints do."""
     return port if port["name"] else {key: value for key, value in port.items() if key != "name"}
 
 
@@ -150,7 +150,7 @@ def _subset(reached: Mapping[str, bool], entries: Mapping[str, Object], listed: 
 
 
 def labels(service: Object, extra: Mapping[str, str]) -> dict[str, str]:
-    """The labels of Endpoints or an EndpointSlice: those of the Service, and ``extra``, the controller's own."""
+    """Merge the labels of the Service with ``extra``, the controller's own, for Endpoints or an EndpointSlice."""
     own = {key: value for key, value in (service["metadata"].get("labels") or {}).items() if key not in extra}
     own.pop(_HEADLESS, None)
     headless = {} if service["spec"].get("clusterIP") not in ("None", "", None) else {_HEADLESS: ""}

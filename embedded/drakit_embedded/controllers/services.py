@@ -180,7 +180,7 @@ def _namespace(obj: Object) -> tuple[str]:
 
 
 def _service_of_slice(part: Object) -> tuple[Key, ...]:
-    """The Service of a slice that is ours."""
+    """Find the Service of a slice that is ours; empty for those of others."""
     labels = part["metadata"].get("labels") or {}
     if SERVICE_NAME not in labels or labels.get(_MANAGED_BY) != _SLICES_ARE_OURS[_MANAGED_BY]:
         return ()
@@ -192,7 +192,7 @@ def _owners(part: Object) -> list[Object]:
 
 
 def _ports(part: Object) -> list[Object] | None:
-    """The ports of a slice in the order of their members, so that they compare."""
+    """Order the fields of a slice's ports, so that they compare."""
     order = ("name", "port", "protocol", "appProtocol")
     return [{key: port[key] for key in order if port.get(key) is not None} for port in part.get("ports") or ()] or None
 

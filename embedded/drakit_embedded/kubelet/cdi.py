@@ -51,7 +51,7 @@ class _Spec:
 
     @classmethod
     def of(cls, directory: int, spec: CdiSpec) -> _Spec:
-        """What a specification defines, by the names that drivers give to the kubelet."""
+        """Index a specification's devices by the names that drivers give to the kubelet (``vendor.com/class=name``)."""
         devices = {f"{spec.kind}={device.name}": device.container_edits for device in spec.devices or ()}
         return cls(directory, spec.container_edits, devices)
 

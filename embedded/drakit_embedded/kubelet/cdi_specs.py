@@ -182,7 +182,7 @@ def _version_problems(spec: CdiSpec) -> Iterator[str]:
 
 
 def required_version(spec: CdiSpec) -> str:
-    """The oldest version that has all that the specification uses."""
+    """Find the oldest CDI version that has all that the specification uses."""
     devices = spec.devices or []
     edits = [spec.container_edits, *(device.container_edits for device in devices)]
     rdt = [each.intel_rdt for each in edits if each.intel_rdt is not None]

@@ -72,7 +72,11 @@ class ClaimInfo:
 
     @classmethod
     def from_claim(cls, claim: ResourceClaim, *, may_skip: bool = True) -> ClaimInfo:
-        """Raises ``ValueError`` for a claim that is not allocated, or that skips operations where that may not be."""
+        """Build the info of an allocated claim.
+
+        Raises:
+            ValueError: if it is not allocated, or skips node operations although ``may_skip`` is false.
+        """
         allocation = claim.get("status", {}).get("allocation")
         if not allocation:
             raise ValueError("not allocated")
@@ -102,7 +106,7 @@ class ClaimCache:
         self._claims: dict[Key, ClaimInfo] = _load(path)
 
     def get(self, namespace: str, name: str) -> ClaimInfo | None:
-        """The claim, if a pod of this node uses it."""
+        """Look up a claim; None if no pod of this node uses it."""
         return self._claims.get((namespace, name))
 
     def all(self) -> list[ClaimInfo]:
@@ -119,7 +123,7 @@ class ClaimCache:
             del self._claims[info.key]
 
     def of_pod(self, pod_uid: str) -> list[ClaimInfo]:
-        """The claims that a pod has a reference to."""
+        """List the claims that a pod has a reference to."""
         return [info for info in self._claims.values() if pod_uid in info.pods]
 
     def save(self) -> None:
@@ -131,7 +135,7 @@ class ClaimCache:
 
 
 def _driver_states(results: Any) -> dict[str, DriverState]:
-    """A driver is spared an operation only if all of its devices in the claim allow that (KEP-5945)."""
+    """Compute for each driver the operations to skip: those that all of its devices in the claim skip (KEP-5945)."""
     totals = Counter(result["driver"] for result in results)
     skipped: dict[str, Counter[str]] = {driver: Counter() for driver in totals}
     for result in results:

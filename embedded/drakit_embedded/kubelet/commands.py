@@ -113,7 +113,7 @@ def _step(
 
 
 def _known(words: list[str], variables: Mapping[str, str], *, built_in: bool) -> tuple[str | None, Exit]:
-    """What a command prints (None: it is none that prints), and its end."""
+    """Find out what a command prints (None if it is not a printing one), and how it ends."""
     match words:
         case ["true" | ":", *_]:
             return None, Exit(0.0, 0)

@@ -58,7 +58,7 @@ class Container:
         return self.finished is None
 
     def finish(self, code: int, when: datetime) -> None:
-        """The process ends."""
+        """End the process with an exit code."""
         self.finished = when
         self.code = code
         self.ended.set()
@@ -70,7 +70,7 @@ class Container:
         return self.exit.seconds - (datetime.now(UTC) - self.started).total_seconds()
 
     def printed(self) -> list[tuple[datetime, str]]:
-        """What it has printed by now, or until it ended: whole lines mostly, each with its time."""
+        """List what it has printed by now, or until it ended: mostly whole lines, each with its time."""
         end = self.finished or datetime.now(UTC)
         due = ((self.started + timedelta(seconds=each.seconds), each.text) for each in self.output)
         return [(when, text) for when, text in due if when <= end]
@@ -111,9 +111,11 @@ class Launch:
 
 
 def launch(pod: Object, container: Object, edits: Edits, pod_ip: str) -> Launch:
-    """What follows from a container's spec and its devices.
+    """Work out what a container prints and how it ends, from its spec and its devices.
 
-    Raises ``ValueError`` for an annotation that cannot be read, and ``StartError``.
+    Raises:
+        ValueError: for an annotation that cannot be read.
+        StartError: if the container could not be started.
     """
     annotated = annotated_exit(pod, container["name"])
     declared = declared_variables(pod, container, pod_ip)
@@ -149,7 +151,11 @@ def _exit_code(text: str) -> int:
 
 
 def declared_variables(pod: Object, container: Object, pod_ip: str) -> dict[str, str]:
-    """The variables of a container's spec, in order; each may refer to those before it. Raises ``StartError``."""
+    """Resolve the variables of a container's spec, in order; each may refer to those before it.
+
+    Raises:
+        StartError: if they are longer than arguments may be.
+    """
     found: dict[str, str] = {}
     length = 0
     for entry in container.get("env") or ():
@@ -208,7 +214,7 @@ def _check_size(words: list[str], variables: Mapping[str, str]) -> None:
 
 
 def _field(pod: Object, source: Object, pod_ip: str) -> str | None:
-    """The downward API; config maps and secrets are not looked into."""
+    """Resolve a variable by the downward API; None for ConfigMaps and Secrets, which are not read."""
     path = (source.get("fieldRef") or {}).get("fieldPath", "")
     metadata, spec = pod["metadata"], pod["spec"]
     simple = {
@@ -228,7 +234,7 @@ def _field(pod: Object, source: Object, pod_ip: str) -> str | None:
 
 
 def log_lines(variables: dict[str, str], edits: Edits) -> list[Printed]:
-    """What a container was given: the environment as ``env`` prints it but sorted, then devices and mounts."""
+    """Print what a container was given: the environment as ``env`` does, but sorted, then devices and mounts."""
     lines = [f"{name}={variables[name]}" for name in sorted(variables)]
     for node in edits.device_nodes:
         host = f" from {node.host_path}" if node.host_path else ""

@@ -39,7 +39,7 @@ class Report:
     message: str
 
     def as_health(self) -> Health:
-        """The state with the kubelet's defaults and limits."""
+        """Convert the report to a health with the kubelet's defaults and limits."""
         timeout = self.timeout if self.timeout > 0 else DEFAULT_TIMEOUT
         return Health(_STATES.get(self.health, "Unknown"), _clip(self.message), timeout)
 
@@ -51,7 +51,7 @@ class HealthCache:
         self._drivers: dict[str, dict[DeviceKey, tuple[Health, float]]] = {}
 
     def get(self, driver: str, pool: str, device: str) -> Health:
-        """What is known now; a report that is older than its timeout counts as Unknown."""
+        """Look up the health of a device; a report older than its timeout counts as Unknown."""
         entry = self._drivers.get(driver, {}).get((pool, device))
         if entry is None or time.monotonic() - entry[1] > entry[0].timeout:
             return Health()

@@ -181,7 +181,7 @@ class Kubelet:
         return True
 
     def _launched(self, run: PodRun, spec: Object) -> Launch:
-        """What a container was started with that runs already."""
+        """Work out what a container that runs already was started with."""
         try:
             edits = self._cdi.inject(self.resources.cdi_ids(run.pod, spec))
         except (CdiError, PrepareError, PodClaimError):
@@ -347,7 +347,7 @@ class Kubelet:
 
 
 def _running_container(spec: Object, entry: Object, launched: Launch) -> Container | None:
-    """A container from what its status says."""
+    """Rebuild a container from its entry in the pod's status; None if it has not been started."""
     state = entry.get("state") or {}
     ended = state.get("terminated") or (entry.get("lastState") or {}).get("terminated")
     times = state.get("running") or ended

@@ -134,7 +134,11 @@ class LogServer:
 
 
 def _container(run: PodRun, name: str, previous: bool) -> Container:
-    """The run whose log is meant; else ``ValueError`` in the words of kubelet_pods.go (validateContainerLogStatus)."""
+    """Find the container run whose log is meant.
+
+    Raises:
+        ValueError: if there is none, in the words of kubelet_pods.go (validateContainerLogStatus).
+    """
     container, where = run.containers.get(name), f'container "{name}" in pod "{run.pod["metadata"]["name"]}"'
     if container is not None:
         if previous and container.last is None:
@@ -149,7 +153,7 @@ def _container(run: PodRun, name: str, previous: bool) -> Container:
 
 
 def _select(container: Container, printed: list[tuple[datetime, str]], query: Mapping[str, str]) -> bytes:
-    """The lines that were asked for (PodLogOptions)."""
+    """Select the lines that were asked for (PodLogOptions)."""
     since = _since(query)
     lines = [(when, line) for when, line in _lines(printed) if when >= since]
     if (tail := query.get("tailLines")) is not None:
@@ -179,7 +183,7 @@ def _text(lines: list[tuple[datetime, str]], *, stamped: bool) -> bytes:
 
 
 def _since(query: Mapping[str, str]) -> datetime:
-    """The moment before which lines are left out."""
+    """Parse the time before which lines are left out."""
     seconds, moment = query.get("sinceSeconds"), query.get("sinceTime")
     if seconds is not None:
         if not seconds.isdecimal():

@@ -42,7 +42,7 @@ class NodeSpec:
 
 
 def node_object(spec: NodeSpec, port: int, release: Release) -> Object:
-    """The Node as POSTed, status included; ``port`` serves the logs."""
+    """Build the Node as it is registered, status included; ``port`` serves the logs."""
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
     labels = {
         "kubernetes.io/hostname": spec.name,

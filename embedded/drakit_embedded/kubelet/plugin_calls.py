@@ -49,7 +49,7 @@ class CallError(Exception):
 
 
 def _in_go(details: str) -> str:
-    """What grpc-go says where grpc's C core reports a broken connection; these texts end up in events."""
+    """Reword a broken connection as grpc-go reports it, rather than grpc's C core; these texts end up in events."""
     if match := _NO_CONNECTION.match(details):
         dial = f"dial unix {match['path']}: connect: {match['reason'].lower()}"
         return f'connection error: desc = "transport: Error while dialing: {dial}"'
@@ -76,7 +76,11 @@ class PluginInfo(NamedTuple):
 
 
 def open_channel(path: str) -> grpc.aio.Channel:
-    """A connection to a unix socket; raises ``ValueError`` if the path is too long for one."""
+    """Open a channel to a unix socket.
+
+    Raises:
+        ValueError: if the path is too long for a socket.
+    """
     if len(path.encode()) > _LONGEST_PATH:
         raise ValueError(f"socket path is longer than {_LONGEST_PATH} bytes, use a shorter root directory: {path}")
     options = [
@@ -91,7 +95,7 @@ def open_channel(path: str) -> grpc.aio.Channel:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turns what gRPC raises into ``CallError``."""
+    """Turn what gRPC raises into ``CallError``."""
     try:
         yield
     except grpc.aio.AioRpcError as error:

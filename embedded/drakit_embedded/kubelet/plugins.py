@@ -76,14 +76,22 @@ class Plugins:
         return list(self._plugins)
 
     def get(self, driver: str) -> Plugin:
-        """The newest connected plugin of a driver, else the newest; raises ``PluginError`` if there is none."""
+        """Find the newest connected plugin of a driver, or the newest if none is connected.
+
+        Raises:
+            PluginError: if no plugin of the driver is registered.
+        """
         plugins = self._plugins.get(driver)
         if not plugins:
             raise PluginError(f"DRA driver {driver} is not registered")
         return next((plugin for plugin in reversed(plugins) if plugin.connected), plugins[-1])
 
     def validate(self, driver: str, endpoint: str, versions: Sequence[str]) -> str:
-        """The DRA version to talk: the first of the plugin's list that the kubelet knows."""
+        """Choose the DRA version to use: the first of the plugin's list that the kubelet knows.
+
+        Raises:
+            PluginError: if it knows none of them.
+        """
         where = f"invalid supported gRPC versions of DRA driver plugin {driver} at endpoint {endpoint}"
         if not versions:
             raise PluginError(f"{where}: empty list of supported gRPC services (aka supported versions)")
@@ -168,5 +176,5 @@ class Plugins:
 
 
 def _quoted(versions: Sequence[str]) -> str:
-    """A list of strings as Go's %q prints it."""
+    """Print a list of strings as Go's %q does."""
     return "[" + " ".join(f'"{version}"' for version in versions) + "]"

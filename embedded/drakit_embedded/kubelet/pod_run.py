@@ -90,7 +90,7 @@ class PodRun:
         return "Failed" if any(run.code for run in self.containers.values()) else "Succeeded"
 
     def status(self) -> Object:
-        """What the API server should say about the pod; conditions of others are not touched."""
+        """Build the pod's status for the API server; conditions that others set are not touched."""
         phase = self.phase()
         regular = [self._container_status(spec) for spec in self.pod["spec"]["containers"]]
         status: Object = {
@@ -192,7 +192,7 @@ class PodRun:
 
 
 def _transition(listed: Iterable[Object] | None, condition: Object) -> Object:
-    """The time since when a condition has its status, which is kept if that is the same as before."""
+    """Keep ``lastTransitionTime`` if the condition's status is the same as before, else set it to now."""
     old = conditions.find(listed, condition["type"])
     same = old is not None and old["status"] == condition["status"]
     since = old.get("lastTransitionTime") if old is not None and same else None
@@ -200,7 +200,7 @@ def _transition(listed: Iterable[Object] | None, condition: Object) -> Object:
 
 
 def _resources(spec: Object) -> Object:
-    """What a container has of what it asked for: here, all of it."""
+    """Report the resources that a container has: here, all that it asked for."""
     asked = spec.get("resources") or {}
     status: Object = {"resources": {key: asked[key] for key in ("claims", "limits", "requests") if asked.get(key)}}
     if asked.get("requests"):

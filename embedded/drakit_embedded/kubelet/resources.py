@@ -72,7 +72,11 @@ class Resources:
         return bool(self._cache.of_pod(pod_uid))
 
     def cdi_ids(self, pod: Object, container: Object) -> list[str]:
-        """The CDI devices for exactly the claims and requests that a container names."""
+        """List the CDI device ids for exactly the claims and requests that a container names.
+
+        Raises:
+            PrepareError: if one of the claims is not known.
+        """
         found: list[str] = []
         for name, request in _container_requests(pod, container):
             info = self._cache.get(pod["metadata"]["namespace"], name)

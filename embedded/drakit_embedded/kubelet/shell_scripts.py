@@ -57,7 +57,7 @@ class _Reader:
         self._expanded = 0
 
     def words(self) -> tuple[list[str], bool]:
-        """The words up to the next joint, and whether their command's output goes to a file."""
+        """Read the words up to the next operator, and whether their command's output goes to a file."""
         found: list[str] = []
         silent = False
         while True:
@@ -74,7 +74,7 @@ class _Reader:
                 found += word
 
     def joint(self) -> str:
-        """What stands between two commands; "" at the end."""
+        """Read the operator between two commands; "" at the end."""
         for joint in ("&&", "||", ";", "\n"):
             if self._text.startswith(joint, self._at):
                 self._at += len(joint)
@@ -167,7 +167,7 @@ class _Reader:
         return "".join(parts)
 
     def _variable(self) -> str:
-        """The value of the variable whose name comes next; a dollar sign alone is one."""
+        """Expand the variable whose name comes next; a dollar sign alone stands for itself."""
         name = _NAME.match(self._text, self._at)
         if name is None:
             if self._peek() and self._peek() not in " \t\n\"';":

@@ -151,7 +151,7 @@ class KubeletSimulator:
         return await kubelet.sync(uid) if kubelet is not None else None
 
     def _new_address(self) -> str:
-        """An address that no pod has had since the start; nothing listens there."""
+        """Allocate a pod IP that no pod has had since the start; nothing listens there."""
         return str(_NETWORK[next(self._addresses) % _NETWORK.num_addresses])
 
     def _find_run(self, namespace: str, pod_name: str) -> PodRun | None:

@@ -22,7 +22,7 @@ def texts(amounts: Amounts) -> dict[str, str]:
 
 
 def added(one: Amounts, other: Amounts) -> Amounts:
-    """The sum; what is in one only counts as it is."""
+    """Add amounts by name; a name that only one side has counts as it is."""
     total = dict(one)
     for name, value in other.items():
         total[name] = total[name] + value if name in total else value
@@ -30,12 +30,12 @@ def added(one: Amounts, other: Amounts) -> Amounts:
 
 
 def highest(one: Amounts, other: Amounts) -> Amounts:
-    """The larger of each."""
+    """Take the larger amount of each name."""
     return {name: max(one.get(name, ZERO), other.get(name, ZERO)) for name in {**one, **other}}
 
 
 def increase(new: Amounts, old: Amounts) -> Amounts:
-    """What has been added; what became less counts as nothing."""
+    """Compute by how much amounts have grown; those that became less count as zero."""
     return {name: max(value - old.get(name, ZERO), ZERO) for name, value in new.items()}
 
 
@@ -55,5 +55,5 @@ def beyond(amounts: Amounts, limits: Amounts) -> list[str]:
 
 
 def shown(amounts: Amounts, names: Iterable[str]) -> str:
-    """Some of them as messages print them."""
+    """Print the amounts of some names as messages do."""
     return ",".join(f"{name}={amounts[name]}" for name in sorted(names) if name in amounts)

@@ -28,10 +28,10 @@ class Surroundings(Protocol):
         """None where extended resources are no devices."""
 
     def pod(self, namespace: str, name: str) -> Object | None:
-        """A pod, if it is there."""
+        """Find a pod; None if it does not exist."""
 
     def claims(self, namespace: str) -> Iterable[Object]:
-        """The claims of a namespace that were made for pods' extended resources."""
+        """List the claims of a namespace that were created for extended resources of pods."""
 
 
 _COUNT = count_of("resource.k8s.io", "resourceclaims")
@@ -42,7 +42,7 @@ _BY_CLASS = REQUESTS + DEVICE_CLASS
 
 
 def matching(names: Iterable[str], around: Surroundings) -> list[str]:
-    """The names that claims count for."""
+    """Select the names that ResourceClaims count for."""
     return [name for name in names if name == _COUNT or name.endswith(PER_CLASS) or _is_extended(name, around.classes)]
 
 
@@ -55,7 +55,7 @@ def _is_extended(name: str, classes: DeviceClasses | None) -> bool:
 
 
 def usage(claim: Object, around: Surroundings) -> Amounts:
-    """What one claim uses."""
+    """Compute what one claim uses."""
     used: Amounts = {_COUNT: ONE}
     for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
         used = added(used, _of_request(request))
@@ -80,7 +80,7 @@ def _devices(wanted: Object) -> Amounts:
 
 
 def _of_extended(used: Amounts, classes: DeviceClasses, by_pod: Amounts) -> Amounts:
-    """The same devices under the names of extended resources, less what the pod has been charged for."""
+    """Count the same devices under the names of extended resources, less what the pod has been charged for."""
     found: Amounts = {}
     for name, amount in used.items():
         device_class = name.removesuffix(PER_CLASS)
@@ -99,7 +99,7 @@ def is_for_extended(claim: Object) -> bool:
 
 
 def _charged(claim: Object, around: Surroundings) -> Amounts:
-    """What the pod has been charged for that a claim was made for; nothing unless the two know each other."""
+    """Compute what the pod that a claim was created for is charged; nothing unless each refers to the other."""
     owner = _pod_of(claim)
     if owner is None:
         return {}

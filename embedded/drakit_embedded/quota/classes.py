@@ -24,7 +24,7 @@ class DeviceClasses:
                 self._extended[name] = extended
 
     def extended_resource(self, name: str) -> str:
-        """The extended resource that a class is also had by, or the empty string."""
+        """Find the extended resource by which pods can request a device class; empty if there is none."""
         return self._extended.get(name, "")
 
     def has(self, resource: str) -> bool:

@@ -57,7 +57,7 @@ def is_counted(group: str, plural: str, subresource: str = "") -> bool:
 
 
 def evaluator(group: str, plural: str, around: Surroundings) -> Evaluator:
-    """The evaluator of a kind."""
+    """Choose the evaluator of a kind; without one of its own, its objects are counted."""
     if (group, plural) == ("resource.k8s.io", "resourceclaims"):
         return Evaluator(
             partial(claims.matching, around=around),

@@ -22,7 +22,7 @@ _GROUPLESS = "count/"
 
 
 def with_sides(names: Iterable[str]) -> frozenset[str]:
-    """The names themselves, and as requests and limits are called in a quota."""
+    """Add the names with the prefixes ``requests.`` and ``limits.``, as quotas have them."""
     return frozenset(side + name for name in names for side in ("", *_SIDES))
 
 
@@ -45,7 +45,7 @@ _STANDARD = _COUNTS | with_sides(COMPUTE) | {"requests.storage"}
 
 
 def count_of(group: str, plural: str) -> str:
-    """The name that counts objects of a kind."""
+    """Build the name that counts objects of a kind (``count/deployments.apps``)."""
     return f"{_GROUPLESS}{plural}.{group}" if group else f"{_GROUPLESS}{plural}"
 
 

@@ -31,12 +31,12 @@ _NAMES = with_sides(COMPUTE) | {_COUNT, "pods"}
 
 
 def matching(names: Iterable[str]) -> list[str]:
-    """The names that pods count for."""
+    """Select the names that pods count for."""
     return [name for name in names if name in _NAMES or is_huge_pages_in_quota(name) or is_extended_in_quota(name)]
 
 
 def usage(pod: Object) -> Amounts:
-    """What one pod uses: beside its count, nothing once it has ended."""
+    """Compute what one pod uses; once it has ended, only its count."""
     used: Amounts = {_COUNT: ONE}
     if _has_ended(pod):
         return used
@@ -55,7 +55,7 @@ def _has_ended(pod: Object) -> bool:
 
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:
-    """Requests and limits under the names that quotas have for them."""
+    """List requests and limits under the names that quotas have for them."""
     used: Amounts = {"pods": ONE}
     for name in COMPUTE:
         if name in requests:
@@ -75,7 +75,7 @@ def _of(container: Mapping[str, Any], side: str) -> Amounts:
 
 
 def constraints(names: Iterable[str], pod: Object) -> str:
-    """What a quota on these names wants the pod to say and it does not, or nothing."""
+    """Say what a pod lacks that a quota on these names requires; empty if nothing."""
     spec = pod.get("spec") or {}
     if has_pod_level(spec):
         return ""

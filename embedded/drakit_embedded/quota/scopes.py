@@ -11,7 +11,7 @@ Requirement = dict[str, Any]
 
 
 def of(quota: Object) -> list[Requirement]:
-    """The scopes of a quota, all of which an object must be in."""
+    """List the scopes of a quota, all of which an object must be in."""
     spec = quota.get("spec") or {}
     listed = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     return listed + ((spec.get("scopeSelector") or {}).get("matchExpressions") or [])

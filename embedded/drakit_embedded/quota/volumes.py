@@ -17,7 +17,7 @@ _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def matching(names: Iterable[str]) -> list[str]:
-    """The names that these claims count for."""
+    """Select the names that PersistentVolumeClaims count for."""
     of_classes = tuple(_OF_CLASS + name for name in _NAMES)
     return [name for name in names if name == _COUNT or name in _NAMES or name.endswith(of_classes)]
 
@@ -46,7 +46,7 @@ def in_scope(requirement: Requirement, claim: Object) -> bool:
 
 
 def _attribute_classes(claim: Object) -> set[str]:
-    """The classes that a claim asks for, has and is on its way to."""
+    """Collect the VolumeAttributesClasses that a claim asks for, has, or is being changed to."""
     spec, status = claim.get("spec") or {}, claim.get("status") or {}
     target = (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName")
     names = (spec.get("volumeAttributesClassName"), status.get("currentVolumeAttributesClassName"), target)

@@ -34,7 +34,7 @@ class Background:
         return await self._begin(work)
 
     async def run_to_the_end(self, work: Callable[[], T]) -> T:
-        """The same, and wait for it also if cancelled: nothing may happen before it is over."""
+        """Run ``work``, and wait for its end even if cancelled: nothing may happen before it is over."""
         done = self._begin(work)
         cancelled = False
         while not done.done():
@@ -103,7 +103,7 @@ class LoopThread:
         self._loop, self._ident = asyncio.get_running_loop(), threading.get_ident()
 
     def call(self, function: Callable[[], T]) -> T:
-        """The result of a function, which the loop calls if another thread asks, and which that thread waits for."""
+        """Call a function in the loop, wait for it if called from another thread, and return its result."""
         if threading.get_ident() == self._ident:
             return function()
         done: Future[T] = Future()

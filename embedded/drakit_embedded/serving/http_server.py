@@ -161,12 +161,12 @@ class HttpServer(web.Server):
             raise
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        """A connection is ready for its first request, which must come in time."""
+        """Start the deadline by which a new connection's first request must come."""
         super().connection_made(handler, transport)
         self._silent[handler] = self._running.call_later(self._head_seconds, handler.force_close)
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
-        """A connection has ended."""
+        """Release what an ended connection held."""
         super().connection_lost(handler, exc)
         self._heard(handler)
         self._free(handler)

@@ -32,7 +32,7 @@ class Places:
         return len(self) >= self.most
 
     def take(self, connection: socket.socket) -> None:
-        """A place for a stranger."""
+        """Take a place for a connection that is not authenticated yet."""
         self._strangers[connection] = None
 
     def keep(self, connection: socket.socket) -> None:

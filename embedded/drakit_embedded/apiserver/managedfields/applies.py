@@ -33,10 +33,12 @@ from drakit_embedded.apiserver.scheme.kinds import Kind
 
 
 def applied(writer: Writer, stored: Object | None, config: Object, *, force: bool) -> Object:
-    """The object as it is with a configuration, in the version of the request, with its new entries.
+    """Apply a configuration to an object, and set its new entries; the result is in the version of the request.
 
-    ``stored`` is the object in the version of the request, too. Raises 409 if another manager owns what would change,
-    400 and 500 if the configuration cannot be one.
+    ``stored`` is the object in the version of the request, too.
+
+    Raises:
+        StatusError: 409 if another manager owns what would change, 400 or 500 for a malformed configuration.
     """
     kind = writer.kind
     _check(kind, config)
@@ -62,7 +64,7 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
 
 
 def _check(kind: Kind, config: Object) -> None:
-    """What can be said of a configuration without knowing the object."""
+    """Check what can be checked of a configuration without the object."""
     found_version, found_kind = _text(config.get("apiVersion")), _text(config.get("kind"))
     if (found_version, found_kind) != (kind.api_version, kind.kind):
         raise statuses.bad_request(f"invalid object type: {_type_text(found_version, found_kind)}")
@@ -75,14 +77,14 @@ def _check(kind: Kind, config: Object) -> None:
 
 
 def unconvertible(kind: Kind, config: Object, why: str) -> statuses.StatusError:
-    """The refusal of a merged object that its Go type cannot hold."""
+    """Build the refusal of a merged object that its Go type cannot hold."""
     what = f"failed to convert new object ({_named(kind, config)}) to proper version"
     into = _type_text(kind.api_version, kind.kind)
     return statuses.StatusError(500, "", f"{what}: unable to convert unstructured object to {into}: {why}")
 
 
 def _named(kind: Kind, config: Object) -> str:
-    """A configuration as errors name it (objectGVKNN)."""
+    """Name a configuration as error messages do (objectGVKNN)."""
     meta = config.get("metadata")
     named = meta if isinstance(meta, dict) else {}
     where = f"{_text(named.get('namespace'))}/{_text(named.get('name'))}"
@@ -94,7 +96,7 @@ def _text(value: object) -> str:
 
 
 def _type_text(api_version: str, kind: str) -> str:
-    """A GroupVersionKind as Go prints it."""
+    """Print a GroupVersionKind as Go does."""
     return f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind}"
 
 
@@ -113,7 +115,7 @@ class _Application:
         self.conflicts: Conflicts = conflicts.found(current, self._me, self._differences)
 
     def entries(self) -> list[Entry]:
-        """The entries as they are if nobody minds; an entry's time is when its manager last changed something."""
+        """Compute the entries after the apply; an entry's time is when its manager last changed something."""
         others = [entry for entry in self._current if entry is not self._before]
         left = updates.remaining(others, self._differences)
         mine = fieldsets.difference(self._fields, shapes.NEVER_OWNED)
@@ -136,7 +138,7 @@ class _Application:
         return pruner.back(pruner.with_dangling(there, pruned))
 
     def _owned_by_version(self) -> dict[str, Tree]:
-        """What all managers own, and this one from now on."""
+        """Collect what all managers own, by API version; of this manager, what it applies now."""
         owned = {self._kind.api_version: self._fields}
         for entry in self._current:
             if entry is not self._before:
@@ -152,7 +154,7 @@ class _Pruner:
         self._kind, self._last, self._version = kind, last, last["apiVersion"]
 
     def with_owned(self, merged: Object, owned: dict[str, Tree]) -> Object:
-        """The pruned object with what somebody owns put back (addBackOwnedItems)."""
+        """Put back into the pruned object what somebody owns (addBackOwnedItems)."""
         shape = shapes.plain(self._version, self._kind.kind)
         pruned: Object = merging.without(merged, merging.with_named_fields(self._last["fieldsV1"], shape), shape)
         version = self._version
@@ -173,7 +175,7 @@ class _Pruner:
         return found
 
     def with_dangling(self, merged: Object, pruned: Object) -> Object:
-        """The pruned object with what the manager has not owned put back (addBackDanglingItems)."""
+        """Put back into the pruned object what the manager did not own (addBackDanglingItems)."""
         shape = shapes.plain(self._version, self._kind.kind)
         gone = fieldsets.difference(self._named(merged, self._version), self._named(pruned, self._version))
         last = merging.with_named_fields(self._last["fieldsV1"], shape)
@@ -181,7 +183,7 @@ class _Pruner:
         return found
 
     def back(self, obj: Object) -> Object:
-        """An object in the version of the request."""
+        """Convert an object back to the version of the request."""
         return self._seen(obj, self._version, self._kind.api_version)
 
     def _named(self, obj: Object, version: str) -> Tree:

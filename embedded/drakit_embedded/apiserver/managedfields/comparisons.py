@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
     added: Tree
 
     def without(self, fields: Tree) -> Comparison:
-        """The same without some fields and all that is below them."""
+        """Remove some fields and all that is below them."""
         if not fields:
             return self
         return Comparison(*[fieldsets.without_below(part, fields) for part in self])
@@ -145,7 +145,7 @@ def _by_element(items: Iterable[Any], shape: Keyed | Values) -> dict[str, list[A
 
 
 def owned(value: Any, shape: Shape) -> Tree:
-    """The node of a value that is new: itself and all that is below it."""
+    """Build the node of a value that is new: itself and all that is below it."""
     below = _below(value, shape)
     return {SELF: LEAF, **below} if below else LEAF
 
@@ -175,7 +175,7 @@ def _fields_below(value: dict[str, Any], shape: Struct) -> Tree:
 
 
 def of_configuration(value: Any, shape: Shape) -> Tree:
-    """The fields that an applied configuration sets, which are leaves, items of lists, and what is empty."""
+    """Collect the fields that an applied configuration sets: leaves, items of lists, and what is empty."""
     if isinstance(shape, Struct):
         below: Tree = {}
         for name, item in value.items():

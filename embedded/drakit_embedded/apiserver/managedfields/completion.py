@@ -19,7 +19,7 @@ _ALWAYS_SHOWN = ("struct", "quantity", "raw", "intorstring")
 
 
 def completed(obj: Object, api_version: str, kind: str) -> Object:
-    """An object of a version of a kind, with ``kind`` and ``apiVersion``."""
+    """Complete an object of a version of a kind, and set its ``kind`` and ``apiVersion``."""
     types, struct = structures.types_named(api_version, kind)
     found = _struct({**obj, "kind": kind, "apiVersion": api_version}, types, struct)
     # Nobody merges who owns what.
@@ -28,7 +28,7 @@ def completed(obj: Object, api_version: str, kind: str) -> Object:
 
 
 def zero_of(kind: Type) -> Any:
-    """What a field is if nobody has set it."""
+    """Find the Go zero value of a type: what a field is if nobody has set it."""
     return None if kind.pointer else _ZEROS.get(kind.shape)
 
 
@@ -41,7 +41,7 @@ def same(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = Fal
 
 
 def alike(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = False) -> bool:
-    """The same for values that are not equal as JSON."""
+    """Compare values that differ as JSON: whether they are the same to their Go type."""
     if kind.shape == "raw":
         return not in_list and same_value(one, other)
     if kind.shape == "struct":

@@ -17,7 +17,7 @@ Conflicts = dict[Identity, Tree]
 
 
 def found(current: Iterable[Entry], but: Identity, differences: Comparisons) -> Conflicts:
-    """The fields of each manager but one that are different now, by manager in the order of messages."""
+    """Find the changed fields that managers other than ``but`` own, by manager in the order of messages."""
     fought: Conflicts = {}
     for entry in current:
         who = entries.identity(entry)

@@ -45,17 +45,17 @@ def _text(value: Any) -> str:
 
 
 def of_keys(pairs: Iterable[tuple[str, Any]]) -> str:
-    """The item with these values of its keys, which come in the order of their names."""
+    """Write the step to a list item with these values of its keys, which come in the order of their names."""
     return "k:{" + ",".join([f'"{name}":{_text(value)}' for name, value in pairs]) + "}"
 
 
 def of_value(value: Any) -> str:
-    """An item of a set."""
+    """Write the step to an item of a set."""
     return "v:" + _text(value)
 
 
 def canonical(text: str) -> str | None:
-    """A step as a client wrote it, in the server's spelling; None for a kind of step that is not known."""
+    """Convert a step as a client wrote it to the server's spelling; None for an unknown kind of step."""
     if len(text) < 2:
         raise MalformedElement("key must be 2 characters long:")
     if text[1] != ":":
@@ -79,7 +79,7 @@ def canonical(text: str) -> str | None:
 
 
 def rank(element: str) -> tuple[Any, ...]:
-    """What orders the steps below one field: the field itself, then fields, keys, values, indices."""
+    """Compute the sort key of steps below one field: the field itself, then fields, keys, values, indices."""
     return (0,) if element == SELF else _rank(element)
 
 
@@ -104,7 +104,7 @@ def _comparable(value: Any) -> tuple[Any, ...]:
 
 
 def shown(element: str) -> str:
-    """A step as messages show it: ``.name``, ``[name="a"]``, ``[="a"]``."""
+    """Show a step as messages do: ``.name``, ``[name="a"]``, ``[="a"]``."""
     kind, content = element[0], element[2:]
     if kind == "f":
         return f".{content}"

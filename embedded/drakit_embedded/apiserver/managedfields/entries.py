@@ -41,14 +41,14 @@ class Identity(NamedTuple):
 
 
 def identity(entry: Entry) -> Identity:
-    """The identity of an entry."""
+    """Read the identity of an entry: manager, operation, version of an update, subresource."""
     operation = entry["operation"]
     version = entry["apiVersion"] if operation == UPDATE else ""
     return Identity(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
 
 
 def made(who: Identity, api_version: str, fields: Tree, time: str | None) -> Entry:
-    """An entry; ``fields`` in any order."""
+    """Build an entry; ``fields`` may come in any order."""
     entry = {
         "manager": who.manager,
         "operation": who.operation,
@@ -128,7 +128,7 @@ def capped(entries: list[Entry]) -> list[Entry]:
 
 
 def name(who: Identity) -> str:
-    """The text that entries of one time are sorted by, and conflicts (BuildManagerIdentifier)."""
+    """Build the text by which conflicts, and entries of one time, are sorted (BuildManagerIdentifier)."""
     pairs = zip(("manager", "operation", "apiVersion", "subresource"), who, strict=True)
     return "{" + ",".join(f"{quote(key)}:{quote(value)}" for key, value in pairs if value) + "}"
 

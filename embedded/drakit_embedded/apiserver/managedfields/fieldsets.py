@@ -23,7 +23,7 @@ _PAST_FIELDS = "g"
 
 
 def of(paths: Iterable[Path]) -> Tree:
-    """The set of some fields, none of which is part of another."""
+    """Build the set of some fields, none of which is part of another."""
     tree: Tree = {}
     for path in paths:
         node = tree
@@ -33,14 +33,14 @@ def of(paths: Iterable[Path]) -> Tree:
 
 
 def union(one: Tree, other: Tree) -> Tree:
-    """What is in either set."""
+    """Join two sets."""
     if not one:
         return other
     return _joined(one, other) if other else one
 
 
 def union_of(trees: Sequence[Tree]) -> Tree:
-    """What is in any of some sets; each time half as many are left, so that many small ones are not slow."""
+    """Join many sets, in pairs, so that many small ones are not slow."""
     while len(trees) > 1:
         trees = [union(one, other) for one, other in zip_longest(trees[::2], trees[1::2], fillvalue=LEAF)]
     return trees[0] if trees else LEAF
@@ -61,7 +61,7 @@ def _both(one: Tree, other: Tree) -> Tree:
 
 
 def difference(one: Tree, other: Tree) -> Tree:
-    """What is in the first set only. Removing a field does not remove what is below it. ``one`` if nothing changes."""
+    """Remove fields from a set, but not what is below them; returns ``one`` itself if nothing changes."""
     if not one or one.keys().isdisjoint(other):
         return one
     rest = dict(one)
@@ -89,7 +89,7 @@ def _without(node: Tree, removed: Tree) -> Tree | None:
 
 
 def without_below(one: Tree, other: Tree) -> Tree:
-    """What is in the first set, without the fields of the other and all that is below those (RecursiveDifference)."""
+    """Remove fields and all that is below them from a set (RecursiveDifference)."""
     if not one or one.keys().isdisjoint(other):
         return one
     rest: Tree = {}
@@ -105,7 +105,7 @@ def without_below(one: Tree, other: Tree) -> Tree:
 
 
 def intersection(one: Tree, other: Tree) -> Tree:
-    """What is in both sets."""
+    """Intersect two sets."""
     shared: Tree = {}
     for element, node in one.items():
         if element in other:
@@ -149,7 +149,7 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
 
 
 def sorted_tree(tree: Tree) -> Tree:
-    """The same set in the order in which it is written."""
+    """Sort a set in the order in which it is written."""
     order = sorted(tree)
     if order and order[-1] > _PAST_FIELDS:
         order.sort(key=elements.rank)
@@ -157,7 +157,11 @@ def sorted_tree(tree: Tree) -> Tree:
 
 
 def parsed(content: object) -> Tree:
-    """The set that a client wrote; raises ``MalformedElement``."""
+    """Parse the set that a client wrote.
+
+    Raises:
+        MalformedElement: if a step cannot be read.
+    """
     if not isinstance(content, dict):
         raise elements.MalformedElement("expected an object")
     tree: Tree = {}

@@ -59,7 +59,7 @@ def renew(obj: Object, config: Object) -> None:
 
 
 def _without(config: Object) -> Object:
-    """A configuration without the annotation; it need not have any, nor metadata."""
+    """Copy a configuration without the annotation; it need not have any, nor metadata."""
     meta = config.get("metadata")
     if not meta or "annotations" not in meta:
         return config

@@ -14,7 +14,7 @@ SERVER = "kube-apiserver"
 
 
 def name(field_manager: str, user_agent: str) -> str:
-    """The manager of a request; "" if it says nothing of itself."""
+    """Name the manager of a request; "" if neither ``fieldManager`` nor ``User-Agent`` is given."""
     if field_manager:
         return field_manager
     printable = "".join(char for char in user_agent.partition("/")[0] if char.isprintable())
@@ -22,7 +22,7 @@ def name(field_manager: str, user_agent: str) -> str:
 
 
 def faults(field_manager: str, path: str = "fieldManager") -> list[Cause]:
-    """What is wrong with a name that a client gave."""
+    """Validate a name that a client gave."""
     found = []
     if len(field_manager.encode()) > _LONGEST:
         found.append(Cause("FieldValueTooLong", path, f"Too long: may not be more than {_LONGEST} bytes"))
@@ -36,7 +36,7 @@ def faults(field_manager: str, path: str = "fieldManager") -> list[Cause]:
 
 
 def apply_faults(field_manager: str, force: str | None, *, applying: bool) -> list[Cause]:
-    """What a patch asks for that only apply can do, and what apply needs."""
+    """Validate the options that only apply takes or needs."""
     if applying and not field_manager:
         return [Cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")]
     if not applying and force is not None:

@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.managedfields.shapes import ABSENT, LEAF_SHAPE, K
 
 
 def merged(live: Any, wanted: Any, shape: Shape) -> Any:
-    """What is granular is merged; of everything else the wanted value stays. ``live`` may be absent."""
+    """Merge maps and lists that are granular; otherwise ``wanted`` replaces ``live``. Both may be ``ABSENT``."""
     if live is ABSENT or wanted is ABSENT:
         return live if wanted is ABSENT else wanted
     if isinstance(live, dict) and isinstance(wanted, dict) and isinstance(shape, Struct | Map):
@@ -43,7 +43,7 @@ def _below(shape: Shape, key: str) -> Shape:
 
 
 def _merged_list(live: list[Any], wanted: list[Any], shape: Keyed | Values) -> list[Any]:
-    """The wanted items in their order, and between them those that only the live list has, where they stand there."""
+    """Merge lists: the wanted items in their order, and those of the live list only where they stand there."""
     wanted_items = {shape.element(item): item for item in wanted}
     order = [shape.element(item) for item in live]
     live_items: dict[str, Any] = {}
@@ -99,7 +99,7 @@ class _Zipper:
 
 
 def without(value: Any, fields: Tree, shape: Shape) -> Any:
-    """A value without some fields of it; null if nothing is left, as for all that is owned as a whole."""
+    """Remove some fields of a value; null if nothing is left, as for all that is owned as a whole."""
     if not fields:
         return value
     if isinstance(value, dict):
@@ -132,7 +132,7 @@ def _list_without(value: list[Any], fields: Tree, shape: Keyed | Values) -> Any:
 
 
 def with_named_fields(fields: Tree, shape: Shape | None) -> Tree:
-    """A set with each field of a struct below which it has something (EnsureNamedFieldsAreMembers)."""
+    """Add each field of a struct below which the set has something (EnsureNamedFieldsAreMembers)."""
     found: Tree = {}
     for element, node in fields.items():
         if element == SELF or not node:

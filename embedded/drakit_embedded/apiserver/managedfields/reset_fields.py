@@ -42,7 +42,7 @@ _OF_METADATA = ("deletionTimestamp", "selfLink", "labels", "annotations", "final
 
 
 def metadata_kept(kind: Kind) -> tuple[str, ...]:
-    """The fields of the metadata that a write to the status leaves as they were."""
+    """List the fields of the metadata that a write to the status leaves as they were."""
     kept = of(kind, "status").get("f:metadata")
     if kept is None:
         return ()
@@ -50,7 +50,7 @@ def metadata_kept(kind: Kind) -> tuple[str, ...]:
 
 
 def of(kind: Kind, subresource: str) -> Tree:
-    """The fields that a write to a kind or one of its subresources resets, as a set of ``managedfields``."""
+    """Find the fields that a write to a kind or one of its subresources resets, as a set of ``managedfields``."""
     special = _SPECIAL.get((kind.group, kind.plural, subresource))
     if special is not None:
         return special

@@ -17,7 +17,7 @@ _REPLICAS: Tree = fieldsets.of([_PATH])
 
 
 def after(writer: Writer, current: list[Entry], *, before: int, now: int) -> list[Entry]:
-    """The entries of a workload whose replicas a Scale has set."""
+    """Compute the entries of a workload whose replicas a Scale has set from ``before`` to ``now``."""
     version = writer.kind.api_version
     owners = {_in_scale(entry) for entry in current if entry["apiVersion"] == version and _owns(entry)}
     if owners and before != now:
@@ -42,7 +42,7 @@ def _in_scale(entry: Entry) -> Identity:
 
 
 def _kept(entry: Entry, owners: set[Identity]) -> Entry:
-    """An entry of the workload: with the replicas only if it still has them under its own name."""
+    """Keep an entry's ownership of the replicas only if it is among ``owners``."""
     if not _owns(entry) or entries.identity(entry) in owners:
         return entry
     return {**entry, "fieldsV1": fieldsets.difference(entry["fieldsV1"], _REPLICAS)}

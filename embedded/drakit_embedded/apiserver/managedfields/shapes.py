@@ -100,7 +100,7 @@ class Keyed:
         self.keys, self.item = keys, item
 
     def element(self, item: Any) -> str:
-        """The step to an item. A key that it lacks, and that has no default, is no part of it."""
+        """Write the step to an item. A key that it lacks, and that has no default, is left out."""
         found = [(name, value) for name, default in self.keys if (value := item.get(name, default)) is not ABSENT]
         return elements.of_keys(found)
 
@@ -114,7 +114,7 @@ class Values:
         self.item = LEAF_SHAPE
 
     def element(self, item: Any) -> str:
-        """The step to an item."""
+        """Write the step to an item."""
         return elements.of_value(item)
 
 
@@ -129,13 +129,17 @@ def _zero_set(shape: Shape) -> Tree:
 
 @functools.cache
 def typed(api_version: str, kind: str) -> Struct:
-    """A kind as its Go type shows it. Raises ``LookupError`` if there is no such kind."""
+    """Build the shape of a kind as its Go type shows it.
+
+    Raises:
+        LookupError: if there is no such kind.
+    """
     return _root(api_version, kind, as_typed=True)
 
 
 @functools.cache
 def plain(api_version: str, kind: str) -> Struct:
-    """A kind as JSON."""
+    """Build the shape of a kind as JSON."""
     return _root(api_version, kind, as_typed=False)
 
 
@@ -200,7 +204,7 @@ class _Compiler:
 
 
 def _default(field: schema.Field) -> Any:
-    """What a key is where an item does not have it: the schema gives fields that are always there their zero."""
+    """Find the value of a key that an item does not have: the schema gives fields that are always there their zero."""
     if field.default is not None:
         return field.default
     return ABSENT if field.omit or field.type.pointer else zero_of(field.type)

@@ -45,7 +45,7 @@ def track(writer: Writer, old: Object | None, new: Object) -> None:
 
 
 def _current(given: list[Entry] | None, live: list[Entry]) -> list[Entry]:
-    """A client's entries if it sent any that can be read, otherwise those of the stored object (decodeLiveOrNew)."""
+    """Choose the entries that a client sent, if they can be read, or those of the stored object (decodeLiveOrNew)."""
     if given is None or given == live:
         return live
     if given in ([], [{}]):
@@ -57,7 +57,7 @@ def _current(given: list[Entry] | None, live: list[Entry]) -> list[Entry]:
 
 
 def before_first_apply(writer: Writer, live: Object) -> list[Entry]:
-    """The entries of an object that has none yet: all that it has is of one unknown manager."""
+    """Build the entries of an object that has none yet: one unknown manager owns all of it."""
     return _updated(writer._replace(manager=_BEFORE_FIRST_APPLY), [], _NOTHING, live)
 
 
@@ -74,7 +74,7 @@ def _updated(writer: Writer, current: list[Entry], old: Object, new: Object) -> 
 
 
 def remaining(current: list[Entry], differences: Comparisons) -> list[Entry]:
-    """The entries without what was changed or removed; those of unknown versions are dropped."""
+    """Remove from the entries what was changed or removed; those of unknown versions are dropped."""
     kept = []
     for entry in current:
         try:
@@ -91,7 +91,7 @@ def remaining(current: list[Entry], differences: Comparisons) -> list[Entry]:
 def _taken(
     who: Identity, api_version: str, fields: fieldsets.Tree, left: list[Entry], before: list[Entry]
 ) -> list[Entry]:
-    """The entries with the fields that the writer has now."""
+    """Add to the entries the fields that the writer owns now."""
     others = [entry for entry in left if entries.identity(entry) != who]
     if len(others) < len(left):
         previous = next(entry for entry in left if entries.identity(entry) == who)

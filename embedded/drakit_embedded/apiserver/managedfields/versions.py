@@ -36,20 +36,20 @@ def converter(kind: Kind, api_version: str) -> conversion.Converter | None:
 
 
 def in_version(kind: Kind, api_version: str) -> Kind:
-    """The kind in another version."""
+    """Name the kind in another version."""
     group, _, version = api_version.rpartition("/")
     return replace(kind, group=group, version=version)
 
 
 def as_plain(obj: Object, kind: Kind, api_version: str) -> Object:
-    """A plain object of ``kind`` in another version."""
+    """Convert a plain object of ``kind`` to another version."""
     if api_version == kind.api_version:
         return obj
     return completed(_as_typed(obj, kind, api_version), api_version, kind.kind)
 
 
 def _as_typed(obj: Object, kind: Kind, api_version: str) -> Object:
-    """A plain object of ``kind`` in another version, without what makes it plain."""
+    """Convert a plain object of ``kind`` to another version, without completing it."""
     to, own = converter(kind, api_version), conversion.between(kind)
     bare = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
     stored, _ = structures.decode(bare, kind, "Ignore")
@@ -72,7 +72,11 @@ class Comparisons:
         self._found: dict[str, Difference] = {}
 
     def of(self, api_version: str) -> Difference:
-        """The difference in a version. Raises ``UnknownVersion``."""
+        """Find the difference in a version, computed once.
+
+        Raises:
+            UnknownVersion: if the kind does not exist in it.
+        """
         found = self._found.get(api_version)
         if found is None:
             removed, modified, added = self._compared(api_version).without(self._reset)

@@ -42,9 +42,12 @@ class BodyError(ValueError):
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Object:
-    """The object in a body; 400 if it is none, 415 if the format is not read here.
+    """Parse a body into an object.
 
-    ``kind`` is what it should be, "" if messages do not say so. A body with a key twice comes as ``gojson.Repeated``.
+    ``kind`` is what it should be, "" if messages do not say so. A body with a key twice is a ``gojson.Repeated``.
+
+    Raises:
+        StatusError: 400 if the body holds no object, 415 if the format is not supported here.
     """
     media = content_type.partition(";")[0].strip().lower()
     if media == protobuf.MEDIA_TYPE:
@@ -79,7 +82,7 @@ def is_long(raw: bytes, media_type: str) -> bool:
 
 
 def shaped(obj: object, shape: type[Shape], what: str) -> Shape:
-    """A decoded value as a struct; 400 for one that is none, whose message says ``what`` cannot be read."""
+    """Convert a decoded value to a struct; 400 if it does not fit, with a message that ``what`` cannot be read."""
     try:
         return msgspec.convert(obj, shape)
     except msgspec.ValidationError as error:
@@ -109,7 +112,7 @@ def _from_yaml(raw: bytes) -> Any:
 
 
 def _with_type(value: Any) -> Object:
-    """A value of which kind and apiVersion can be read (``pkg/runtime/serializer/json/meta.go`` of apimachinery)."""
+    """Check that kind and apiVersion can be read (``pkg/runtime/serializer/json/meta.go`` of apimachinery)."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -165,12 +168,12 @@ def typed(obj: Object, kind: Kind) -> Object:
 
 
 def unregistered(kind: str, api_version: str) -> str:
-    """What is said of a kind that does not exist."""
+    """Build the message for a kind that does not exist."""
     return f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme {quote(_SCHEME)}"
 
 
 def _taken(obj: Object, field: str) -> str:
-    """The value of a field of the type, which Go also finds if its name is written otherwise."""
+    """Take the value of a field of the type out of the object; as in Go, its name may be in any case."""
     if (found := obj.pop(field, None)) is None:
         found = next((value for key, value in obj.items() if key.lower() == field.lower()), None)
     return found or ""

@@ -21,9 +21,13 @@ class TooDeepError(ValueError):
 
 
 def check(value: object, raw: bytes | None = None) -> None:
-    """Raises ``TooDeepError`` for a value that is nested too deep, and 413 for one that holds too many others.
+    """Check how deep a value is nested, and how many values it holds.
 
     ``raw`` is the JSON that it was read from, by which small ones are told at once.
+
+    Raises:
+        TooDeepError: if it is nested too deep.
+        StatusError: 413 if it holds too many values.
     """
     if raw is not None and raw.count(b"{") + raw.count(b"[") <= DEEPEST and raw.count(b",") < MOST_VALUES:
         return
@@ -45,6 +49,6 @@ def check(value: object, raw: bytes | None = None) -> None:
 
 
 def too_many_values() -> StatusError:
-    """The refusal of a body that would take too long to look at."""
+    """Build the 413 for a body that would take too long to check."""
     message = f"Request entity too large: drakit's API server reads {MOST_VALUES} values at once, and these are more"
     return StatusError(413, "RequestEntityTooLarge", message)

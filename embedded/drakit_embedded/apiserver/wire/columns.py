@@ -154,7 +154,7 @@ def _pod(obj: Object) -> list[Any]:
 
 
 def _pod_state(obj: Object, spec: Object, status: Object) -> tuple[str, int, int]:
-    """The word under STATUS, restarts, and containers that are ready (printPod)."""
+    """Compute the STATUS column of a pod, its restarts, and how many containers are ready (printPod)."""
     reason = status.get("reason") or status.get("phase") or ""
     if any(
         c.get("type") == "PodScheduled" and c.get("reason") == "SchedulingGated" for c in status.get("conditions") or ()

@@ -71,15 +71,15 @@ class Form(Protocol):
         ...
 
     def one(self, record: Record) -> bytes:
-        """A single object."""
+        """Encode a single object."""
         ...
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
-        """A list with its ListMeta."""
+        """Encode a list with its ListMeta."""
         ...
 
     def bookmark(self, metadata: Object) -> Object:
-        """An object that tells watchers nothing but what is in its metadata."""
+        """Build an object that tells watchers nothing but what is in its metadata."""
         ...
 
 
@@ -97,12 +97,15 @@ class Plain:
 
     @property
     def later(self) -> Form:
+        """Return the same form: each event is encoded alike."""
         return self
 
     def one(self, record: Record) -> bytes:
+        """Encode the object in the version of the request."""
         return self._head + self._served.body(record)[1:]
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
+        """Encode the objects in the version of the request."""
         if self._served.converter is None:
             bodies = [record.body for record in records]
         else:
@@ -111,6 +114,7 @@ class Plain:
         return Parts(head, bodies, b"]}\n")
 
     def bookmark(self, metadata: Object) -> Object:
+        """Build a bookmark of the kind that is watched."""
         kind = self._served.kind
         return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
 
@@ -139,12 +143,15 @@ class Partial:
 
     @property
     def later(self) -> Form:
+        """Return the same form: each event is encoded alike."""
         return self
 
     def one(self, record: Record) -> bytes:
+        """Encode the metadata as a PartialObjectMetadata."""
         return b"%b%b}" % (self._head, _metadata_of(record.body).metadata)
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
+        """Encode the metadata of the objects as a PartialObjectMetadataList."""
         head = self._list_head + _encode(metadata)
         if not records:
             # An empty list is none: this one is made without the care that other lists are made with.
@@ -152,6 +159,7 @@ class Partial:
         return Parts(head + b',"items":[', [self.one(record) for record in records], b"]}\n")
 
     def bookmark(self, metadata: Object) -> Object:
+        """Build a bookmark that is a PartialObjectMetadata."""
         return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata}
 
 
@@ -175,16 +183,20 @@ class Table:
     @property
     def later(self) -> Form:
         # k8s.io/apiserver/pkg/endpoints/handlers/response.go watchEmbeddedEncoder
+        """Leave out the column definitions, which only the first event of a watch has."""
         return self if self._headers is None else Table(self._served, self._version, self._include, headers=False)
 
     def one(self, record: Record) -> bytes:
+        """Encode a Table with one row."""
         metadata = {"resourceVersion": str(record.version)}
         return _encode(self._table([self._row(record)], metadata))
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
+        """Encode a Table with a row for each object."""
         return Parts(_encode(self._table([self._row(record) for record in records], metadata)))
 
     def bookmark(self, metadata: Object) -> Object:
+        """Build a bookmark that is a Table with one row, in which all cells but those of metadata are empty."""
         cells = self._printer.cells({"metadata": {"name": "", **metadata}})
         if self._include == "Object":
             shown: Object | None = Plain(self._served).bookmark(metadata)
@@ -221,9 +233,12 @@ class Table:
 
 
 def negotiate(accept: str, served: Served, include: str, *, listing: bool, watching: bool = False) -> Form:
-    """The first form of the ``Accept`` header that can be given; 406 if there is none, 400 for a wrong ``include``.
+    """Choose the first form in the ``Accept`` header that can be served.
 
-    Which objects a row carries is asked for by ``include``: Metadata (or nothing), Object, None.
+    ``include`` says which objects the rows of a table carry: Metadata (or nothing), Object, None.
+
+    Raises:
+        StatusError: 406 if there is none, 400 for a wrong ``include``.
     """
     offered = negotiation.COLLECTION if listing or watching else negotiation.OBJECT
     schemas = negotiation.OF_OBJECTS
@@ -266,7 +281,7 @@ def wants_table(accept: str) -> bool:
 
 
 def scale_table(scale: Object) -> Object:
-    """The Table of a Scale, which is no kind of its own."""
+    """Build the Table of a Scale, which is no kind of its own."""
     printer = tables.printer("autoscaling", "scales")
     return {
         "kind": "Table",

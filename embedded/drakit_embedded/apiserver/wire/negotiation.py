@@ -70,7 +70,7 @@ def accepted(
     schemas: tuple[str, ...] = _NO_SCHEMA,
     stream: bool = False,
 ) -> Accepted:
-    """The first form that can be given; 406 if there is none. Streams of events are JSON.
+    """Choose the first media type that can be served; 406 if there is none. Streams of events are JSON.
 
     What a route offers is asked first, and by a reader of headers that knows fewer of them (go-restful).
     """
@@ -99,7 +99,7 @@ def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=512)
 def of_answer(accept: str, *, refused: bool) -> Accepted:
-    """The form of an encoded answer; a refusal is given whatever the client accepts."""
+    """Choose the media type of an encoded answer; an error is sent whatever the client accepts."""
     found = _first(accept, without_conversion, _NO_SCHEMA) if refused else _first(accept, _of_metadata, OF_OBJECTS)
     return found or Accepted(pretty=True)
 
@@ -136,7 +136,7 @@ def _matches(clause: _Clause, media: str) -> bool:
 
 
 def _clauses(accept: str) -> list[_Clause]:
-    """The clauses, best first: by quality, and of equals the definite ones before the others."""
+    """Parse the clauses, best first: by quality, then definite ones before those with ``*``."""
     found = [clause for part in accept.split(",") if (clause := _clause(part.strip(" "))) is not None]
     return sorted(found, key=lambda clause: (-clause.quality, clause.main == "*", clause.sub == "*"))
 

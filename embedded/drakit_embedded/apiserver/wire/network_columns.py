@@ -68,14 +68,14 @@ def _endpoint_slice(obj: Object) -> list[Any]:
 
 
 def _port_number(port: Object) -> str:
-    """The number of a port; a port without one means all ports, and is shown by its name, if it has one."""
+    """Show the number of a port; without one, its name or ``*``, as it means all ports."""
     if port.get("port") is not None:
         return str(port["port"])
     return str(port["name"]) if port.get("name") is not None else "*"
 
 
 def _first(texts: Sequence[str]) -> str:
-    """The first few, and how many more there are."""
+    """Join the first few texts, and say how many more there are."""
     more = len(texts) - _SHOWN
     return ",".join(texts[:_SHOWN]) + (f" + {more} more..." if more > 0 else "")
 

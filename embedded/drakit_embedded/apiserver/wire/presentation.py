@@ -24,7 +24,7 @@ def is_plain(request: web.BaseRequest) -> bool:
 
 
 def presented(request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
-    """The answer in the form that was asked for."""
+    """Convert an answer to the media type that the request asks for."""
     if not isinstance(response, web.Response) or response.headers.get("Content-Type") != negotiation.JSON:
         return response
     if is_plain(request) and response.status < 400:

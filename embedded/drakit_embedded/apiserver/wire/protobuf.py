@@ -39,7 +39,11 @@ def _fields(message: str) -> Mapping[int, messages.Field]:
 
 
 def decode(raw: bytes) -> Object:
-    """The object in an envelope, with kind and apiVersion; raises ``ProtobufError``."""
+    """Decode the object in an envelope, with kind and apiVersion.
+
+    Raises:
+        ProtobufError: if it is malformed.
+    """
     if not raw:
         raise ProtobufError("empty data")
     if not raw.startswith(MAGIC):

@@ -27,7 +27,11 @@ _encode_json = msgspec.json.Encoder(order="sorted").encode
 
 
 def encode(kind: str, api_version: str, obj: Object) -> bytes:
-    """The envelope with an object of this kind; raises ``KeyError`` for one without a message."""
+    """Encode an object with its envelope.
+
+    Raises:
+        KeyError: for a kind that has no protobuf message.
+    """
     message = _message(messages.name_of(api_version, kind), obj)
     type_meta = _bytes(1, api_version.encode()) + _bytes(2, kind.encode())
     return protobuf.MAGIC + _bytes(1, type_meta) + _bytes(2, message) + _bytes(3, b"") + _bytes(4, b"")

@@ -17,7 +17,7 @@ _MOST_WARNED, _LONGEST_WARNING = 4096, 256
 
 
 def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
-    """A JSON answer, which ends its line; ``warnings`` are shown to whoever uses the client."""
+    """Build a JSON answer that ends with a line break; clients show the ``warnings`` to their users."""
     if not body.endswith(b"\n"):
         body += b"\n"
     response = web.Response(body=body, status=status, headers=headers.JSON)
@@ -26,7 +26,7 @@ def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.
 
 
 def refusal(error: StatusError) -> web.Response:
-    """The answer that tells of an error."""
+    """Build the answer for an error."""
     response = answer(_encode(error.status()), error.code, error.warnings)
     response.headers.update(error.headers)
     return response

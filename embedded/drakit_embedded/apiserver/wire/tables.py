@@ -34,7 +34,7 @@ class Printer:
 
 @cache
 def printer(group: str, plural: str) -> Printer:
-    """The printer of a kind."""
+    """Find the printer of a kind; the default one if it has none of its own."""
     names, cells = _PRINTERS.get((group, plural), columns.DEFAULT)
     return Printer([_column(name) for name in names], cells)
 

@@ -42,12 +42,12 @@ _Dumper.add_representer(str, _text)
 
 
 def write(encoded: bytes) -> bytes:
-    """What is encoded as JSON, in YAML."""
+    """Convert encoded JSON to YAML."""
     return b"".join(pieces(encoded))
 
 
 def pieces(encoded: bytes) -> Iterator[bytes]:
-    """The same in pieces that follow on each other, of a few items where an object has many.
+    """Convert encoded JSON to YAML in pieces, of a few items each where an object has many.
 
     Of what is dumped, PyYAML makes a tree. One of thousands of objects would have the garbage collector go through all
     of it again and again, for a second at last, in which no other thread does anything.

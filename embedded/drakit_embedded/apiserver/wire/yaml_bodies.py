@@ -50,7 +50,11 @@ _MOST_NODES = 2 * budget.MOST_VALUES
 
 
 def read(raw: bytes) -> tuple[Any, list[str]]:
-    """The value of the first document, and a text for each key that is repeated. Raises ``YamlError``."""
+    """Read the value of the first document; also returns a message for each key that is repeated.
+
+    Raises:
+        YamlError: if the document is malformed.
+    """
     reader = _Reader()
     try:
         node = yaml_nodes.document(raw)
@@ -91,7 +95,7 @@ class _Reader:
         self._followed: set[int] = set()
 
     def value(self, node: Node) -> Any:
-        """What a node stands for, in types of JSON."""
+        """Convert a node to types of JSON."""
         self._count()
         if isinstance(node, Alias):
             with self._following(node):

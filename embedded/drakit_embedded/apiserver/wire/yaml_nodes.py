@@ -65,9 +65,12 @@ Node: TypeAlias = Scalar | Sequence | Mapping | Alias
 
 
 def document(raw: bytes) -> Node | None:
-    """The node of the first document, or None if there is none.
+    """Compose the node of the first document; None if there is none.
 
-    Raises ``YamlError``, ``TooDeepError``, ``yaml.YAMLError`` for what the parser refuses, and 413 for too many values.
+    Raises:
+        YamlError, TooDeepError: if the document is malformed or nested too deep.
+        yaml.YAMLError: for what the parser refuses.
+        StatusError: 413 for too many values.
     """
     loader, composed = yaml.CSafeLoader(raw), _Composed()
     try:

@@ -170,7 +170,7 @@ def _begin(served: Served, obj: Object, wanted: Options) -> _Begun:
 
 
 def _begin_namespace(served: Served, obj: Object, wanted: Options) -> _Begun | None:
-    """The first request only marks it; None once its own finalizers are gone, which are in its spec.
+    """Mark a namespace as being deleted; None once the finalizers in its spec are gone.
 
     k8s.io/kubernetes/pkg/registry/core/namespace/storage/storage.go.
     """
@@ -193,7 +193,7 @@ def _set_finalizers(meta: Object, wanted: Options) -> None:
 
 
 def _finalizers(present: list[str], wanted: Options) -> list[str]:
-    """The finalizers that the propagation policy leaves or adds (deletionFinalizersForGarbageCollection)."""
+    """Add or remove finalizers as the propagation policy says (deletionFinalizersForGarbageCollection)."""
     policy = wanted.propagationPolicy
     if wanted.orphanDependents is not None:
         policy = "Orphan" if wanted.orphanDependents else "Background"
@@ -247,7 +247,7 @@ def _mark(obj: Object, seconds: int = 0) -> None:
 
 
 def _held(served: Served, obj: Object) -> bool:
-    """A namespace stays while its own finalizers are there, which are in its spec."""
+    """Check whether a namespace still has finalizers of its own, which are in its spec."""
     return served.strategy.finalizers_in_spec and bool((obj.get("spec") or {}).get("finalizers"))
 
 

@@ -27,7 +27,7 @@ class Node:
         self._children: dict[str, Node] | None = None
 
     def child(self, name: str) -> Node:
-        """The node of a field below; one that merges no lists if the field is not known."""
+        """Find the node of a field below; one that merges no lists if the field is not known."""
         if self._types is None or self._type is None:
             return PLAIN
         if self._type.shape == "map" and self._type.item is not None:
@@ -58,6 +58,6 @@ def _children(types: Schema, kind: Type) -> dict[str, Node]:
 
 @functools.cache
 def of(kind: Kind) -> Node:
-    """The rules of a kind."""
+    """Build the node of a kind's root."""
     types, struct = structures.types_of(kind)
     return Node(types, Type("struct", "", struct=struct))

@@ -25,7 +25,11 @@ class OperationError(ValueError):
 
 
 def applied(document: Container, operations: list[dict[str, Any]]) -> Container:
-    """The patched document; the given one may be changed and must not be used afterwards. Raises OperationError."""
+    """Apply the operations and return the patched document; the given one may change and must not be used afterwards.
+
+    Raises:
+        OperationError: if an operation does not apply.
+    """
     copied = 0
     for operation in operations:
         if operation.get("op") == "copy":
@@ -74,7 +78,7 @@ def _applied(document: Container, operation: dict[str, Any]) -> Container:
 
 
 def _place(document: Container, operation: dict[str, Any], field: str = "path") -> tuple[Container, str]:
-    """The container that a path leads to, and the key in it (``findObject``)."""
+    """Find the container that a path leads to, and the key in it (``findObject``)."""
     path = operation.get(field)
     if not isinstance(path, str):
         raise OperationError(f"operation missing {field} field")
@@ -120,7 +124,7 @@ def _replace(container: Container, key: str, value: Any) -> None:
 
 
 def _index(count: int, key: str) -> int:
-    """The place in a list of so many items, counted from its beginning."""
+    """Parse an index of a list with ``count`` items; a negative one counts from the end."""
     if _INDEX.fullmatch(key) is None:
         raise OperationError(f"value was not a proper array index: {key}")
     # What it cannot be is not read: numbers that are too long cost too much, and have leading zeros at best.
@@ -134,7 +138,7 @@ def _index(count: int, key: str) -> int:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of containers; scalars never change."""
+    """Copy containers; scalars never change."""
     if isinstance(value, dict):
         return {key: _copied(item) if isinstance(item, dict | list) else item for key, item in value.items()}
     if isinstance(value, list):

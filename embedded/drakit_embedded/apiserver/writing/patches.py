@@ -52,7 +52,7 @@ class Reader(NamedTuple):
 
 
 def type_of(content_type: str) -> PatchType:
-    """The type of a patch; 415 for an unknown one."""
+    """Find the patch type of a content type; 415 for an unknown one."""
     kind = _TYPES.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
         raise statuses.unsupported_patch()
@@ -92,7 +92,7 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
 
 
 def _configuration(raw: bytes, find: Callable[[], object]) -> Patch:
-    """What is applied; an empty document is an empty object."""
+    """Parse an applied configuration; an empty document is an empty object."""
     # Imported here: a start would be longer by a twentieth.
     from drakit_embedded.apiserver.wire import yaml_bodies
 
@@ -143,7 +143,11 @@ def merge(target: Any, patch: Any) -> Any:
 
 
 def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -> Object:
-    """The patched object (not for apply); 422 for a JSON patch that does not fit, or makes what no body may be."""
+    """Apply a patch that is not server-side apply.
+
+    Raises:
+        StatusError: 422 for a JSON patch that does not fit, or whose result is no object.
+    """
     if patch.type == "merge":
         return _object(merge(obj, patch.content))
     if patch.type == "strategic":
@@ -170,7 +174,7 @@ def _object(value: Any) -> Object:
 
 
 def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
-    """The change that a patch makes; its result is read like a body."""
+    """Build the change that a patch makes; its result is read like a body."""
     kind = served.kind
     node = merge_keys.of(kind)
 
@@ -213,7 +217,7 @@ def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
 def _unreadable(
     error: statuses.StatusError, kind: Kind, patch: Patch, found: Object, complaints: Sequence[str]
 ) -> statuses.StatusError:
-    """What is 400 of a body is 422 of a patch: it could be read, but what it makes cannot."""
+    """Turn the 400 of a body into the 422 of a patch, whose result cannot be read."""
     match = re.match(rf'\S+ in version "[^"]*" cannot be handled as a {kind.kind}: ', error.message)
     if error.code != 400 or match is None:
         return error
@@ -238,7 +242,7 @@ _KINDS = {"array": "slice", "object": "map", "number": "int64"}
 
 
 def _of_converter(why: str) -> str:
-    """A wrong type in the words of FromUnstructured, by which a strategically patched object is read."""
+    """Reword a type error as FromUnstructured does, by which the result of a strategic merge patch is read."""
     match = _WRONG_TYPE.fullmatch(why)
     if match is None:
         return why

@@ -92,7 +92,7 @@ def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, in
 
 
 def _invalid(why: str) -> StatusError:
-    """What is wrong with a binding is not said in a Status of its own, and so is taken for the server's fault."""
+    """Build the refusal of a binding: upstream returns a plain error here, which becomes a 500."""
     return StatusError(500, "", why)
 
 
@@ -144,7 +144,7 @@ def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> No
 
 
 def _dry_run(options: deletes.Options, intent: Intent) -> list[str]:
-    """What the query and the body say, which may not contradict each other (propagateDryRun)."""
+    """Combine the ``dryRun`` of query and body, which may not contradict each other (propagateDryRun)."""
     of_query, of_body = ["All"] if intent.dry_run else [], options.dryRun or []
     if of_query and of_body and of_query != of_body:
         shown = f"[{' '.join(of_query)}] and [{' '.join(of_body)}]"

@@ -17,7 +17,7 @@ _STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "se
 
 
 def version_of(obj: Object) -> int:
-    """The version that an object says it has, 0 if none; 500 if it is no number, as upstream has it.
+    """Parse the resourceVersion of an object, 0 if it has none; 500 if it is no number, as upstream has it.
 
     ObjectResourceVersion of k8s.io/apiserver/pkg/storage/api_object_versioner.go.
     """
@@ -46,7 +46,7 @@ def check_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str 
 
 
 def check_namespace_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
-    """The same of a namespace, in words of its own (k8s.io/kubernetes/pkg/registry/core/namespace/storage)."""
+    """Check the same of a namespace, with its own words (k8s.io/kubernetes/pkg/registry/core/namespace/storage)."""
     name = stored["metadata"]["name"]
     if why := _failed(stored, uid, version):
         raise statuses.conflict(kind.plural, kind.group, name, why)
@@ -63,7 +63,7 @@ def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | 
 
 
 def check_new(kind: Kind, key: Key, *, uid: str | None) -> None:
-    """The same for an update that would create: what is not there yet has no UID."""
+    """Check the same for an update that would create: what does not exist yet has no UID."""
     namespace, name = key
     check_update(kind, {"metadata": {"name": name, "namespace": namespace, "uid": "", "resourceVersion": ""}}, uid=uid)
 

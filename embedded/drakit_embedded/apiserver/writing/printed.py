@@ -18,13 +18,13 @@ Touched = dict[str, Any]
 
 
 def text(obj: dict[str, Any], kind: Kind, touched: Touched) -> str:
-    """The object as JSON."""
+    """Print the object as JSON."""
     types, struct = structures.types_of(kind)
     return to_json(_ordered(types, Type("struct", "", struct=struct), obj, touched))
 
 
 def of_operations(operations: list[dict[str, Any]]) -> Touched:
-    """What the operations of a JSON patch go into."""
+    """Collect the containers that the operations of a JSON patch go into, as a tree of keys."""
     found: Touched = {}
     for operation in operations:
         for path in (operation.get("path"), operation.get("from")):

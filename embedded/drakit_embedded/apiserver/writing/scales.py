@@ -36,7 +36,7 @@ class _Shape(msgspec.Struct):
 
 
 def scale(served: Served, record: Record) -> Object:
-    """The Scale of a workload."""
+    """Build the Scale of a workload."""
     obj = record.object()
     meta, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -53,7 +53,7 @@ def scale(served: Served, record: Record) -> Object:
 
 
 def _selector(spec: Object) -> Object:
-    """The selector of pods; that of a ReplicationController, which is older, is nothing but labels."""
+    """Read the selector of pods; a ReplicationController, which is older, has a map of labels for it."""
     selector = spec.get("selector") or {}
     is_plain = all(isinstance(value, str) for value in selector.values())
     return {"matchLabels": selector} if is_plain else selector

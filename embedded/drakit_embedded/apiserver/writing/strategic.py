@@ -51,7 +51,7 @@ def _unknown_directive(patch: Object) -> StatusError:
 
 
 def leftover(patch: Object) -> Object:
-    """What merging leaves of a patch in the real server, whose messages show that: lists with an order are used up."""
+    """Compute what merging leaves of a patch upstream, which error messages show: lists with an order are used up."""
     return {
         key: leftover(value) if isinstance(value, dict) else value
         for key, value in patch.items()
@@ -73,7 +73,7 @@ def _retain(target: Object, patch: Object) -> None:
 
 
 def _check_orders(target: Object, patch: Object, node: Node) -> None:
-    """An order is a list, and of a list (``mergePatchIntoOriginal``)."""
+    """Check that an order is a list and belongs to a list (``mergePatchIntoOriginal``)."""
     for key, order in patch.items():
         if key.startswith(_ORDER):
             field = key.removeprefix(_ORDER)
@@ -84,7 +84,7 @@ def _check_orders(target: Object, patch: Object, node: Node) -> None:
 
 
 def _check_order(items: list[Any], order: list[Any], node: Node) -> None:
-    """The items of a patch stand in the order that it asks for (``validatePatchWithSetOrderList``)."""
+    """Check that the items of a patch stand in the order that it asks for (``validatePatchWithSetOrderList``)."""
     if not items or not order or node.key is None:
         return
     remaining = iter(_id(item, node) for item in order)
@@ -94,13 +94,13 @@ def _check_order(items: list[Any], order: list[Any], node: Node) -> None:
 
 
 def _go_type(value: Any) -> str:
-    """What Go's reflection calls a decoded value."""
+    """Name the type of a decoded value as Go's reflection does."""
     names = {bool: "bool", str: "string", int: "int64", float: "float64", dict: "map[string]interface {}"}
     return names.get(type(value), "%!s(<nil>)")
 
 
 def _without_directives(value: Any) -> Any:
-    """A value that there is nothing to merge into: no nulls, and nothing that was to be merged by a directive."""
+    """Remove nulls and directives from a value that there is nothing to merge into."""
     if isinstance(value, dict):
         kept = {key: item for key, item in value.items() if item is not None and not _is_directive(item)}
         return {key: _without_directives(item) for key, item in kept.items()}
@@ -154,7 +154,7 @@ def _check_types(present: list[Any], patch: list[Any]) -> None:
 
 
 def _after_directives(present: list[Any], patch: list[Any], node: Node) -> tuple[list[Any], list[Any]]:
-    """What is left of a list, and what of its patch is to be merged into it (``mergeSliceWithSpecialElements``)."""
+    """Apply directives: what is left of a list, and the items to merge into it (``mergeSliceWithSpecialElements``)."""
     wanted = [item for item in patch if not _is_directive(item)]
     deleted, replaced = set(), False
     for item in patch:
@@ -219,7 +219,7 @@ def _ranks(items: list[Any], node: Node) -> dict[Any, int]:
 
 
 def _id(item: Any, node: Node) -> Any:
-    """What tells an item from the others: itself, or the value of its key; to Go 1 is neither true nor 1.0."""
+    """Identify an item by itself, or by the value of its key; as in Go, 1 equals neither true nor 1.0."""
     if node.key == SET:
         return (type(item), item if isinstance(item, _SCALARS) else repr(item))
     assert node.key is not None

@@ -59,9 +59,9 @@ class Written(NamedTuple):
 def incoming(
     api: Api, served: Served, obj: Object, namespace: str | None, *, validation: str, warnings: list[str]
 ) -> Object:
-    """A parsed body in the form of the storage version, checked for kind, structure and namespace.
+    """Convert a parsed body to the storage version, and check its kind, structure and namespace.
 
-    ``validation`` is the request's ``fieldValidation``; ``warnings`` takes what the client is to be told.
+    ``validation`` is the request's ``fieldValidation``; warnings for the client are appended to ``warnings``.
     """
     obj, found = served.strategy.decode(bodies.typed(obj, served.kind), served.kind, validation, api)
     warnings += found
@@ -132,13 +132,13 @@ def _put(api: Api, served: Served, key: Key, obj: Object, form: Object, intent: 
 def _holding(
     served: Served, before: Object | None, after: Object, api: Api, intent: Intent
 ) -> AbstractContextManager[None]:
-    """What is stored of an object's allocations around it; a dry run stores nothing."""
+    """Build the context that stores an object's allocations (an IPAddress) with it; a dry run stores nothing."""
     holding = served.strategy.holding
     return _HOLDING_NOTHING if holding is None or intent.dry_run else holding(before, after, api)
 
 
 def _take_off(served: Served, obj: Object) -> None:
-    """What a create may not set."""
+    """Remove what a create may not set."""
     for field in _NEVER_SET:
         obj["metadata"].pop(field, None)
     if "status" in served.kind.subresources and not served.strategy.status_on_create:
@@ -173,7 +173,7 @@ def _has_version(obj: Object) -> bool:
 
 
 def _free_name(served: Served, meta: Object) -> str:
-    """A generated name that nothing has, or the last of those tried (createWithGenerateNameRetry)."""
+    """Generate a name that is free; the last of those tried if none was (createWithGenerateNameRetry)."""
     name = ""
     for _ in range(_NAMES_TRIED):
         name = metadata.generated_name(meta["generateName"])
@@ -183,7 +183,7 @@ def _free_name(served: Served, meta: Object) -> str:
 
 
 def _taken(served: Served, key: Key, obj: Object) -> statuses.StatusError:
-    """What is said of a name that something has: another one might be generated, or the object soon be gone."""
+    """Build the refusal of a name that is in use; it says if the name was generated, or its object is being deleted."""
     there = served.collection.records[key].object()["metadata"]
     generated, leaving = bool(obj["metadata"].get("generateName")), bool(there.get("deletionTimestamp"))
     return statuses.already_exists(served.kind.plural, served.kind.group, key[1], generated=generated, leaving=leaving)
@@ -241,7 +241,7 @@ def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, s
 
 
 def _wanted(served: Served, record: Record, old: Object, change: Object | Change) -> Object:
-    """What is to become of the stored object; 409 before anything else if another one is meant."""
+    """Compute what is to become of the stored object; 409 first if the change is meant for another one."""
     if callable(change):
         return change(record.object())
     preconditions.check_update(served.kind, old, uid=change["metadata"].get("uid"))
@@ -258,7 +258,7 @@ def _share_spec(served: Served, new: Object, old: Object) -> None:
 def _create_by_update(
     api: Api, served: Served, key: Key, change: Object | Change, intent: Intent, subresource: str
 ) -> Written:
-    """What there is not yet can be made by an update only of some kinds; 404 for the others."""
+    """Create an object by an update, which only some kinds allow; 404 for the others."""
     if not served.strategy.create_on_update or subresource or statuses.unstorable(key[1]):
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     if not callable(change):
@@ -314,7 +314,7 @@ def _only_times_differ(new: Object, old: Object) -> bool:
 
 
 def _with_status(served: Served, new: Object, old: Object, api: Api, subresource: str) -> Object:
-    """A write of the status, or its approval: all else (but, for most kinds, metadata) stays as it was."""
+    """Write the status or approval only: all else (but, for most kinds, metadata) stays as it was."""
     wanted = {**old, "metadata": new["metadata"]}
     for field in reset_fields.metadata_kept(served.kind):
         _restore(wanted["metadata"], old["metadata"], field)
@@ -327,7 +327,7 @@ def _with_status(served: Served, new: Object, old: Object, api: Api, subresource
 
 
 def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
-    """A write of the object itself: the status stays as it was, and a changed spec counts."""
+    """Write the object itself: the status stays as it was, and a changed spec increases ``generation``."""
     strategy = served.strategy
     if "status" in served.kind.subresources:
         _restore(new, old, "status")
@@ -337,7 +337,7 @@ def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
 
 
 def _part(obj: Object, path: str) -> Any:
-    """The value at a dotted path; None if it is empty."""
+    """Look up the value at a dotted path; None if it is empty."""
     found: Any = obj
     for key in path.split("."):
         found = (found or {}).get(key)
@@ -376,7 +376,7 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
 
 
 def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None) -> Object:
-    """The form in which an object is stored."""
+    """Convert an object to the form in which it is stored."""
     canonical = served.strategy.canonical
     if canonical is None:
         return obj

@@ -41,7 +41,7 @@ class History:
         self._created = Created(informers.reflector(CONTROLLER_REVISIONS))
 
     async def of(self, daemon_set: Object) -> Revisions:
-        """The revisions of a daemon set; that of its template is made, or becomes the newest, if it is not yet."""
+        """Find the revisions of a daemon set; the one of its template is created, or made the newest, where needed."""
         uid = daemon_set["metadata"]["uid"]
         pending = [each for each in self._created.pending() if uid in controller_uid(each)]
         known = {key_of(each): each for each in [*self._by_owner.get(uid), *pending]}
@@ -109,7 +109,7 @@ class History:
 
 
 def _data(daemon_set: Object) -> Object:
-    """A strategic merge patch that brings the template back (getPatch)."""
+    """Build a strategic merge patch that restores the template (getPatch)."""
     return {"spec": {"template": {**daemon_set["spec"]["template"], "$patch": "replace"}}}
 
 

@@ -49,7 +49,7 @@ def fit(daemon_set: Object, node: Object) -> Fit:
 
 
 def tolerations(spec: Object) -> list[Object]:
-    """The template's tolerations, and those of all daemon pods, which outlive what is wrong with a node."""
+    """Add to the template's tolerations those of all daemon pods, by which they stay on nodes with problems."""
     found: list[Object] = list(spec.get("tolerations") or ())
     for key, effect in (*_TOLERATED, *([_NETWORK_UNAVAILABLE] if spec.get("hostNetwork") else ())):
         added = {"key": key, "operator": "Exists", "effect": effect}
@@ -59,7 +59,7 @@ def tolerations(spec: Object) -> list[Object]:
 
 
 def pod_template(daemon_set: Object, revision_hash: str, node_name: str) -> Object:
-    """The template of a pod that the scheduler can place on one node only."""
+    """Build the template of a pod that can be scheduled to one node only."""
     template = daemon_set["spec"]["template"]
     metadata, spec = template.get("metadata") or {}, template["spec"]
     labels = {**(metadata.get("labels") or {}), HASH_LABEL: revision_hash}
@@ -76,13 +76,13 @@ def pod_template(daemon_set: Object, revision_hash: str, node_name: str) -> Obje
 
 
 def template_generation(daemon_set: Object) -> str:
-    """The number of template changes that the API server counts in an annotation; "" if there is none."""
+    """Read the number of template changes, which the API server counts in an annotation; "" if there is none."""
     text: str = (daemon_set["metadata"].get("annotations") or {}).get(GENERATION, "")
     return text if text.isdecimal() else ""
 
 
 def target_node(pod: Object) -> str | None:
-    """The node that a pod is on, or is for."""
+    """Find the node that a pod runs on, or is to be scheduled to."""
     if pod["spec"].get("nodeName"):
         return str(pod["spec"]["nodeName"])
     for term in _required(pod["spec"]).get("nodeSelectorTerms") or ():

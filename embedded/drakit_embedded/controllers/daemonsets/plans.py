@@ -69,7 +69,7 @@ class DaemonSetView:
         return surge, 1 if desired and not surge and not unavailable else unavailable
 
     def new_and_old(self, node: str) -> tuple[Object | None, Object | None] | None:
-        """The pod of the current template and the one of an older one; None if there are several of a sort."""
+        """Find the pod of the current template and that of an older one; None if there are several of either."""
         living = [pod for pod in self.pods.get(node, ()) if not is_going(pod)]
         new = [pod for pod in living if self.is_updated(pod)]
         old = [pod for pod in living if not self.is_updated(pod)]
@@ -196,7 +196,7 @@ def _nodes(view: DaemonSetView) -> list[str]:
 
 
 def status(view: DaemonSetView) -> Object:
-    """The counts of ``status``."""
+    """Compute ``status``: how many pods are scheduled, ready, updated and available, and on how many nodes."""
     counts = dict.fromkeys(("current", "misscheduled", "ready", "updated", "available"), 0)
     for node, fit in view.fits.items():
         pods = view.pods.get(node, ())
