@@ -33,7 +33,9 @@ _EXPECTED = (NotYet, *REQUEST_FAILURES)
 class WorkQueue(Generic[K]):
     """Calls ``sync(key)`` for each added key. A number returned by it means: again after so many seconds.
 
-    ``limit`` bounds how many keys are worked on at once; 0 is no bound, as for the pod workers of a kubelet.
+    ``limit`` bounds how many keys are worked on at once; 0 is no bound, as for the pod workers of a kubelet. ``failed``
+    is told of each failure in place of the log, with the seconds until the key is tried again; what it raises ends
+    ``run``.
     """
 
     def __init__(
@@ -43,11 +45,13 @@ class WorkQueue(Generic[K]):
         name: str,
         limit: int = 5,
         backoff: Backoff = _BACKOFF,
+        failed: Callable[[K, Exception, float], Awaitable[None]] | None = None,
     ) -> None:
         self._sync = sync
         self._name = name
         self._limit = limit
         self._backoff = backoff
+        self._failed = failed or self._log
         self._ready: dict[K, None] = {}
         self._active: set[K] = set()
         self._again: set[K] = set()
@@ -98,6 +102,7 @@ class WorkQueue(Generic[K]):
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
+            self._active.clear()  # a task that was cancelled before it began could not do so itself
 
     def _expire(self, key: K) -> None:
         del self._timers[key]
@@ -107,7 +112,10 @@ class WorkQueue(Generic[K]):
         try:
             again = await self._sync(key)
         except Exception as error:
-            self._retry(key, error)
+            failures = self._failures[key] = self._failures.get(key, 0) + 1
+            delay = self._backoff.seconds(failures)
+            await self._failed(key, error, delay)
+            self.add_after(key, delay)
         else:
             self._failures.pop(key, None)
             if again is not None:
@@ -119,11 +127,8 @@ class WorkQueue(Generic[K]):
                 self._ready[key] = None
             self._wake.set()
 
-    def _retry(self, key: K, error: Exception) -> None:
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        delay = self._backoff.seconds(failures)
+    async def _log(self, key: K, error: Exception, delay: float) -> None:
         if isinstance(error, _EXPECTED):
             log.info("%s %s: %s; again in %.3f s", self._name, key, str(error) or type(error).__name__, delay)
         else:
             log.error("%s %s failed; again in %.3f s", self._name, key, delay, exc_info=error)
-        self.add_after(key, delay)

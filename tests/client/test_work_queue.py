@@ -142,3 +142,30 @@ async def test_no_more_keys_at_once_than_the_limit(until: Until) -> None:
     async with running(queue):
         await until(lambda: len(done) == 10)
     assert max(most) == 2
+
+
+async def test_who_is_told_of_failures_may_end_the_queue_and_run_it_again(until: Until) -> None:
+    """Also the key whose turn it was just then, and that had not begun."""
+    told: list[tuple[str, str, float]] = []
+    done: list[str] = []
+
+    async def sync(key: str) -> None:
+        if not told:
+            raise NotYet("wait")
+        done.append(key)
+
+    async def failed(key: str, error: Exception, delay: float) -> None:
+        told.append((key, str(error), delay))
+        raise LookupError(key)
+
+    queue = WorkQueue(sync, name="test", limit=1, backoff=Backoff(0.5, 16.0), failed=failed)
+    for key in "ab":
+        queue.add(key)
+    with pytest.raises(ExceptionGroup) as caught:
+        await queue.run()
+    assert caught.group_contains(LookupError, match="a")
+    assert (told, done) == ([("a", "wait", 0.5)], [])
+    for key in "ab":
+        queue.add(key)
+    async with running(queue):
+        await until(lambda: sorted(done) == ["a", "b"])

@@ -24,12 +24,13 @@ from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
+from drakit_client.work_queue import WorkQueue
 from drakit_driver.api_versions import API_FAILURES
 from drakit_driver.publishing.pool_plan import Desired, Plan, comparable, plan
 from drakit_driver.publishing.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
+from drakit_driver.publishing.quarrels import Quarrels
 from drakit_driver.publishing.slice_api import SliceApi
 from drakit_driver.publishing.slice_comparison import dropped_fields, suspected_gates
-from drakit_driver.publishing.sync_queue import SyncQueue
 from drakit_driver.publishing.written_slices import WrittenSlices
 from drakit_driver.reports import REMIND_SECONDS, Problem, Reminders, Report
 
@@ -47,6 +48,7 @@ PROBE_SECONDS = 10.0
 # A slice that we created and that never shows up in the watch was deleted before the watch saw it.
 _UNSEEN_SECONDS = 10.0
 _CONNECTING = Backoff(0.1, 5.0)
+_FAILING = Backoff(0.1, 10.0)
 # The end of a generated name (k8s.io/apimachinery/pkg/util/rand), which is another one in each refusal.
 _GENERATED = re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}(?=")')
 
@@ -93,7 +95,8 @@ class Publisher:
         self._unchanged: set[str] = set()
         self._progress = asyncio.Condition()
         self._reminders = Reminders(remind_seconds)
-        self._queue = SyncQueue(self._reminders)
+        self._quarrels = Quarrels()
+        self._queue = WorkQueue(self._publish, name="pool", limit=1, backoff=_FAILING, failed=self._failed)
         self._written = WrittenSlices(_UNSEEN_SECONDS)
         self._reflector: Reflector | None = None
         self.update(pools)
@@ -118,12 +121,12 @@ class Publisher:
 
     def _replace(self, name: str, desired: list[Desired]) -> None:
         self._desired[name] = desired
-        self._touch(name)
+        self._changed(name)
+        self._queue.add(name)
 
-    def _touch(self, name: str, delay: float = 0.0) -> None:
+    def _changed(self, name: str) -> None:
         self._synced.discard(name)
         self._unchanged.discard(name)
-        self._queue.add(name, delay)
 
     def dropped(self) -> dict[str, list[str]]:
         """By pool: the fields that the API server does not keep."""
@@ -171,21 +174,23 @@ class Publisher:
                 await asyncio.sleep(pause)
 
     async def _follow(self) -> None:
-        self._reflector = self._api.reflector(self._changed)
+        self._reflector = self._api.reflector(self._seen)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._reflector.run())
             await self._reflector.synced()
             for name in self._desired.keys() | {pool_name(slice_) for slice_ in self._owned()}:
                 self._queue.add(name)
             group.create_task(self._probe())
-            group.create_task(self._work())
+            group.create_task(self._queue.run())
 
-    def _changed(self, old: Object | None, new: Object | None) -> None:
+    def _seen(self, old: Object | None, new: Object | None) -> None:
         slice_ = new or old
         if slice_ is None:
             return
         if not self._written.seen(old, new) and self._owns(slice_):
-            self._touch(pool_name(slice_), self._repair_seconds)
+            name = pool_name(slice_)
+            self._changed(name)
+            self._queue.add_after(name, self._quarrels.pause(name, self._repair_seconds))
 
     def _owns(self, slice_: ReadOnlyObject) -> bool:
         if slice_["spec"].get("driver") != self.driver or (slice_["spec"].get("nodeName") or None) != self.node_name:
@@ -197,28 +202,25 @@ class Publisher:
         stored = self._written.over(self._reflector.store)
         return [self._api.v1(item) for item in stored if self._owns(item)]
 
-    async def _work(self) -> None:
-        while True:
-            name = await self._queue.get()
-            try:
-                await self._sync(name)
-            except Conflict:
-                # Somebody else was faster; the watch brings what they wrote.
-                self._queue.retry(name)
-            except Invalid as error:
-                if not await self._change_layout(name):
-                    await self._failed(name, error)
-            except API_FAILURES as error:
-                await self._failed(name, error)
-            else:
-                self._queue.done(name)
+    async def _publish(self, name: str) -> None:
+        try:
+            await self._sync(name)
+        except Invalid:
+            if not await self._change_layout(name):
+                raise
+        else:
+            self._reminders.over(name)
+            self._quarrels.repaired(name)
 
-    async def _failed(self, name: str, error: Exception) -> None:
+    async def _failed(self, name: str, error: Exception, delay: float) -> None:
+        if not isinstance(error, API_FAILURES):
+            raise error
+        if isinstance(error, Conflict):
+            return  # Somebody else was faster; the watch brings what they wrote.
         if isinstance(error, NotFound) and not await self._still_served():
             raise _NotServed from error
         message = str(error) or type(error).__name__
-        delay, tell = self._queue.retry(name, _GENERATED.sub("", message))
-        if tell:
+        if self._reminders.due(name, _GENERATED.sub("", message)):
             self._report(Problem(f"pool {name}: not published, trying again in {delay:.1f} s: {message}"))
             self._events.event(self._regarding(), "Warning", "PublishFailed", f"pool {name}: {message}")
 
