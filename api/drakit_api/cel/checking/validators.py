@@ -23,20 +23,20 @@ _LITERAL_CHECKS: dict[str, Callable[[str], object]] = {
 
 def validate(tree: Node) -> list[Problem]:
     """List what is wrong with the literals of a checked expression."""
-    formats = (node for node in walk(tree) if isinstance(node, Call) and node.function == "format")
-    literals = _Literals({id(part) for call in formats for part in walk(call)})
+    literals = _Literals()
     return [problem for node in walk(tree) for problem in literals.visit(node)]
 
 
 class _Literals(Visitor[Iterable[Problem]]):
-    """Lists what is wrong with one node; ``formatted`` are ids of nodes that may hold values of several types."""
+    """Lists what is wrong with one node after the other, each before its operands."""
 
-    def __init__(self, formatted: set[int]) -> None:
-        self._formatted = formatted
+    def __init__(self) -> None:
+        self._formatted: set[int] = set()  # ids of nodes that may hold values of several types
 
     def call(self, node: Call) -> Iterator[Problem]:
         yield from _literal_problems(node)
         if node.function == "format":
+            self._formatted.update(map(id, walk(node)))
             yield from _format_problems(node)
 
     def list_literal(self, node: ListLiteral) -> Iterable[Problem]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Generic, NoReturn, TypeVar
 
 from drakit_api.cel.syntax.tree import KINDS, Entry, Ident, Node, Select
@@ -29,7 +30,8 @@ class Visitor(Generic[_Result]):
 
     def visit(self, node: Node) -> _Result:
         """Call the node's method with it."""
-        return self.method(node)(node)
+        result: _Result = getattr(self, node.kind)(node)  # not through the method above: this is called all the time
+        return result
 
 
 def constantly(result: _Result) -> Callable[[Any, Node], _Result]:
@@ -42,15 +44,18 @@ def unexpected(visitor: object, node: Node) -> NoReturn:
     raise AssertionError(node)
 
 
-def children(node: Node | Entry) -> Iterator[Node]:
-    """Yield the operands of a node, in the order they are written."""
+def children(node: Node | Entry) -> list[Node]:
+    """List the operands of a node, in the order they are written."""
+    found: list[Node] = []
     for name in node.parts:
         part = getattr(node, name)
-        for child in part if isinstance(part, list) else (part,):
-            if isinstance(child, Entry):
-                yield from children(child)
-            elif child is not None:
-                yield child
+        if not isinstance(part, list):
+            found += () if part is None else (part,)
+        elif part and isinstance(part[0], Entry):
+            found += chain.from_iterable(map(children, part))
+        else:
+            found += part
+    return found
 
 
 def walk(tree: Node) -> Iterator[Node]:
@@ -58,7 +63,7 @@ def walk(tree: Node) -> Iterator[Node]:
     pending = [tree]
     while pending:
         yield (node := pending.pop())
-        pending.extend(reversed([*children(node)]))
+        pending += reversed(children(node))
 
 
 def copied(tree: _Tree) -> _Tree:
