@@ -11,7 +11,7 @@ from drakit_api.kubernetes_objects import Object
 
 def find(conditions: Iterable[Object] | None, kind: str) -> Object | None:
     """Find the condition of a type, or None."""
-    return next((condition for condition in conditions or () if condition["type"] == kind), None)
+    return next((condition for condition in conditions or () if condition.get("type") == kind), None)
 
 
 def condition_of(obj: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
@@ -54,4 +54,4 @@ def with_condition(conditions: Iterable[Object] | None, new: Object, *, update_t
 
 def without(conditions: Iterable[Object] | None, kind: str) -> list[Object]:
     """Return the conditions without those of a type."""
-    return [condition for condition in conditions or () if condition["type"] != kind]
+    return [condition for condition in conditions or () if condition.get("type") != kind]
