@@ -19,6 +19,7 @@ from drakit_allocator.scheduler.leadership import fence
 from drakit_allocator.scheduler.leadership.fence import Gap
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
+from drakit_api.core.conditions import find
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
@@ -77,7 +78,7 @@ class Reports:
         await self._recorder.flush()
 
     def _set_condition(self, pod: PodInfo, reason: str, message: str) -> None:
-        current = _condition(pod.obj)
+        current = find((pod.obj.get("status") or {}).get("conditions"), "PodScheduled")
         if current is not None and (current.get("status"), current.get("reason"), current.get("message")) == (
             "False",
             reason,
@@ -105,11 +106,6 @@ class Reports:
             log.debug("condition of pod %s not written: %s", uid, error)
         finally:
             del self._writers[uid]
-
-
-def _condition(pod: Object) -> Object | None:
-    conditions: list[Object] = (pod.get("status") or {}).get("conditions") or []
-    return next((condition for condition in conditions if condition.get("type") == "PodScheduled"), None)
 
 
 def _reference(pod: PodInfo) -> Object:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import aiohttp
 from aiohttp import web
 
+from drakit_api.core.containers import LASTING, containers_of
 from drakit_api.golang import gostrings
 from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import UNREACHABLE
@@ -77,15 +78,14 @@ async def _pass_through(upstream: aiohttp.ClientResponse, request: web.BaseReque
 
 def _container(pod: Object, asked: str) -> str:
     spec, name = pod["spec"], pod["metadata"]["name"]
-    listed = {key: [c["name"] for c in spec.get(key) or ()] for key in ("initContainers", "containers")}
-    everything = [*listed["initContainers"], *listed["containers"]]
     if asked:
-        if asked not in everything:
+        if all(container["name"] != asked for container in containers_of(spec, LASTING)):
             raise statuses.bad_request(f"container {asked} is not valid for pod {name}")
         return asked
-    if len(listed["containers"]) == 1 and not listed["initContainers"]:
-        return str(listed["containers"][0])
-    choice = " ".join(listed["containers"])
+    names = [str(container["name"]) for container in containers_of(spec, ("containers",))]
+    if len(names) == 1 and not spec.get("initContainers"):
+        return names[0]
+    choice = " ".join(names)
     raise statuses.bad_request(f"a container name must be specified for pod {name}, choose one of: [{choice}]")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.core.conditions import condition_of
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import columns
 from drakit_embedded.apiserver.wire.columns import Cells
@@ -60,8 +61,7 @@ def _quota(obj: Object) -> list[Any]:
 
 
 def _api_service(obj: Object) -> list[Any]:
-    conditions = (obj.get("status") or {}).get("conditions") or ()
-    available = next((entry["status"] for entry in conditions if entry["type"] == "Available"), "Unknown")
+    available = condition_of(obj, "Available").get("status", "Unknown")
     return [obj["metadata"]["name"], "Local", available, _age(obj)]
 
 

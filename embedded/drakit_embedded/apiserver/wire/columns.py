@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from drakit_api.core import conditions
 from drakit_api.kubernetes_objects import Object
 
 Cells = Callable[[Object], list[Any]]
@@ -79,8 +80,9 @@ def _namespace(obj: Object) -> list[Any]:
 def _node(obj: Object) -> list[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     info = status.get("nodeInfo") or {}
-    ready = next((c.get("status") for c in status.get("conditions") or () if c.get("type") == "Ready"), None)
-    words = ["Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"]
+    # Where there are several, the last one counts.
+    ready = conditions.find(reversed(status.get("conditions") or ()), "Ready")
+    words = ["Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"]
     if spec.get("unschedulable"):
         words.append("SchedulingDisabled")
     addresses = {entry.get("type"): entry.get("address") for entry in reversed(status.get("addresses") or ())}
@@ -138,8 +140,7 @@ def _pod(obj: Object) -> list[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     reason, restarts, ready = _pod_state(obj, spec, status)
     gates = spec.get("readinessGates") or []
-    true = {c.get("type") for c in status.get("conditions") or () if c.get("status") == "True"}
-    met = sum(gate.get("conditionType") in true for gate in gates)
+    met = sum(conditions.is_true(obj, gate.get("conditionType", "")) for gate in gates)
     return [
         name_of(obj),
         f"{ready}/{len(spec.get('containers') or ())}",
@@ -207,6 +208,7 @@ def _ended(terminated: Mapping[str, Any]) -> str:
 
 
 def _is_ready(status: Object) -> bool:
+    """Any of several counts (hasPodReadyCondition), unlike elsewhere."""
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or ())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from drakit_api.core.conditions import is_true
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import selector_texts
@@ -108,11 +109,9 @@ def _completions(spec: Object, status: Object) -> str:
 
 
 def _job_status(obj: Object) -> str:
-    conditions = (obj.get("status") or {}).get("conditions") or ()
-    true = {entry.get("type") for entry in conditions if entry.get("status") == "True"}
     for status in _JOB_STATUS:
-        if status in true:
-            return str(status)
+        if status is not None and is_true(obj, status):
+            return status
         if status is None and obj["metadata"].get("deletionTimestamp"):
             return "Terminating"
     return "Running"

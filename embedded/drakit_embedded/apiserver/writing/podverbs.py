@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.core import conditions
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
@@ -78,8 +79,7 @@ def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Non
             if added:
                 meta[field] = {**(meta.get(field) or {}), **added}
         status.pop("nominatedNodeName", None)
-        others = [c for c in status.get("conditions") or [] if c.get("type") != "PodScheduled"]
-        status["conditions"] = [*others, scheduled_condition()]
+        status["conditions"] = [*conditions.without(status.get("conditions"), "PodScheduled"), scheduled_condition()]
         return pod
 
     writes.update(api, served, key, assign, Intent(dry_run=intent.dry_run, admitted=True), subresource="binding")

@@ -22,6 +22,10 @@ def _condition(kind: str, status: str = "True") -> Object:
     return {"conditions": [{"type": kind, "status": status}]}
 
 
+def _twice(kind: str) -> list[Object]:
+    return [{"type": kind, "status": status} for status in ("False", "True")]
+
+
 def _utilization(kind: str, target: Object, current: Object) -> Object:
     member = kind[0].lower() + kind[1:]
     return {
@@ -62,6 +66,22 @@ ROWS: dict[str, tuple[tuple[str, str], Object, list[Any]]] = {
             "status": {**_RAN, **_condition("Complete"), "succeeded": 1},
         },
         ["x", "Complete", "1/1 of 4", "5m2s", "a,c", "b,d", "<none>"],
+    ),
+    # Several of a type: printers.go takes the first of a job or a gate, and the last of a node.
+    "a job with a condition twice": (
+        _BATCH,
+        {"spec": {"completions": 1}, "status": {"conditions": _twice("Complete")}},
+        ["x", "Running", "0/1", "", "", "", "<none>"],
+    ),
+    "a node with a condition twice": (
+        ("", "nodes"),
+        {"status": {"conditions": _twice("Ready")}},
+        ["x", "Ready", "<none>", "", "<none>", "<none>", "<unknown>", "<unknown>", "<unknown>"],
+    ),
+    "a pod with a gate and its condition twice": (
+        ("", "pods"),
+        {"spec": {"readinessGates": [{"conditionType": "g"}]}, "status": {"conditions": _twice("g")}},
+        ["x", "0/0", "", "0", "<none>", "<none>", "<none>", "0/1"],
     ),
     "a job without numbers": (
         _BATCH,

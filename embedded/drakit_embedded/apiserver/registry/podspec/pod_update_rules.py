@@ -10,6 +10,7 @@ import difflib
 
 import msgspec
 
+from drakit_api.core.containers import placed_containers
 from drakit_api.core.pod_affinity import REQUIRED
 from drakit_api.golang.gostrings import to_json
 from drakit_api.kubernetes_objects import Object
@@ -37,11 +38,10 @@ def update_errors(new: Object, old: Object) -> Errors:
     yield from annotation_changes(new, old)
     spec, was = new.get("spec") or {}, old.get("spec") or {}
     for sort in ("containers", "initContainers"):
-        listed, before = spec.get(sort) or [], was.get(sort) or []
-        if len(listed) != len(before):
+        if len(spec.get(sort) or []) != len(was.get(sort) or []):
             yield forbidden(f"spec.{sort}", "pod updates may not add or remove containers")
             return
-        yield from _images(listed, f"spec.{sort}")
+        yield from _images(spec, sort)
     deadline = list(_deadline(spec.get("activeDeadlineSeconds"), was.get("activeDeadlineSeconds")))
     yield from deadline
     if deadline and spec.get("activeDeadlineSeconds") is not None:
@@ -72,12 +72,12 @@ def _protected(key: str, path: str, what: str) -> Errors:
         yield forbidden(f"{path}[{key}]", f"may not {what} mirror pod annotation")
 
 
-def _images(containers: list[Object], path: str) -> Errors:
-    for index, container in enumerate(containers):
+def _images(spec: Object, sort: str) -> Errors:
+    for path, container in placed_containers(spec, "spec", (sort,)):
         image = container.get("image") or ""
         if not image:
-            yield required(f"{path}[{index}].image")
-        yield from blank_image(image, f"{path}[{index}].image")
+            yield required(f"{path}.image")
+        yield from blank_image(image, f"{path}.image")
 
 
 def _deadline(seconds: int | None, was: int | None) -> Errors:
