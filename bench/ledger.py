@@ -10,11 +10,11 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 Device = tuple[str, str, str]  # driver, pool, name
 Counter = tuple[str, str, str, str]  # driver, pool, counter set, name
 

@@ -7,16 +7,14 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.slices import resource_slices
 from drakit_driver.profiles.reading import catalog
 from drakit_kind.clusters import manifests
-
-Object = dict[str, Any]
 
 DRIVER = "gpu.nvidia.com"
 PROFILE = "dgx-a100"

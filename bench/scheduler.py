@@ -15,12 +15,12 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from bench import clusters, interruptible, partitions, processes
 from bench.ledger import Ledger
 from bench.report import Report, Step, ratio
 from drakit_api.golang import gotime
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
@@ -28,8 +28,6 @@ from drakit_driver.profiles.reading import catalog
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.clusters import manifests
 from drakit_kind.local.backend import LocalCluster
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ A story waits two minutes for its pods in a cluster that is not ours. If the dri
 
 from __future__ import annotations
 
-from typing import Any
-
 from drakit_api.core.conditions import is_unschedulable
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import UNREACHABLE, ApiError
 from drakit_client.resources import PODS, RESOURCE_SLICES
 from drakit_kind.clusters.api import Api, WaitTimeout
 from e2e.subject import Subject
-
-Object = dict[str, Any]
 
 # Times the cluster's patience.
 _SLICES_SECONDS = 3.0

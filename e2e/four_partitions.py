@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from e2e.ledger import Ledger, Object, results
+from drakit_api.kubernetes_objects import Object
+from e2e.ledger import Ledger, results
 
 SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
 # 3g.20gb must lie at 4-7: at 0-3 it would leave room for one 1g only. See the picture in KEP-4815.

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_kind.cluster import Driver
 from drakit_kind.clusters import manifests
-
-Object = dict[str, Any]
 
 
 class GpuClaims:

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.clusters.api import Api
-
-Object = dict[str, Any]
 
 
 class OverCommitted(AssertionError):

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NODES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.cluster import Driver
 from drakit_kind.clusters import manifests
 from drakit_kind.clusters.api import ALL_NAMESPACES, Api
 from e2e.ledger import results
 
-Object = dict[str, Any]
 # (pool, device)
 DeviceId = tuple[str, str]
 # Taints of nodes that are in no condition to run pods (k8s.io/api/core/v1, k8s.io/cloud-provider/api).

@@ -15,6 +15,7 @@ from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.leadership.fence import Fence
 from drakit_allocator.scheduler.leadership.lease import LeaseLost, NoLease
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import AllocationResult, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict
@@ -29,7 +30,6 @@ pytestmark = [
     pytest.mark.alone,
 ]
 
-Object = dict[str, Any]
 # As Python's json.dumps writes it, and as no answer in JSON has it.
 _PARAMETERS = '{"k": 1, "a":"<"}'
 _FINALIZER = "resource.kubernetes.io/delete-protection"

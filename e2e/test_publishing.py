@@ -6,10 +6,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import Invalid
 from drakit_client.resources import RESOURCE_SLICES
 from drakit_kind.cluster import Driver
@@ -19,8 +19,6 @@ from e2e.hardware import TakeNodes
 pytestmark = pytest.mark.capability(
     "partitionable devices: published as described", source="KEP-4815", gates=["DRAPartitionableDevices"]
 )
-
-Object = dict[str, Any]
 
 
 @pytest.mark.parametrize(

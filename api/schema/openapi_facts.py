@@ -17,7 +17,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _PACKAGES = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.")
 _KINDS = "x-kubernetes-group-version-kind"

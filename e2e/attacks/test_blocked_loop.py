@@ -16,7 +16,6 @@ from drakit_client.credentials import kubeconfig
 from drakit_kind.clusters.manifests import pod
 from e2e.attacks.victim import Victim
 
-Object = dict[str, Any]
 Request = tuple[str, str, str, Any]
 _MAPS = "/api/v1/namespaces/default/configmaps"
 _PODS = "/api/v1/namespaces/default/pods"

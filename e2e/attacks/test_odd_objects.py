@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError
 from drakit_client.resources import (
     DEVICE_CLASSES,
@@ -24,7 +25,6 @@ from drakit_client.resources import (
 from drakit_kind.processes.supervision import endings
 from e2e.attacks.victim import Victim
 
-Object = dict[str, Any]
 _DRIVER = "odd.example.com"
 _IMAGE = {"name": "c", "image": "i"}
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1

@@ -11,10 +11,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.cluster import ClusterSpec
@@ -24,7 +24,6 @@ from drakit_kind.processes.supervision import endings
 from drakit_kind.testing.session_clusters import StartedCluster
 from e2e.attacks.victim import Victim
 
-Object = dict[str, Any]
 _DRIVER, _CLASS, _DEVICES = "raced.example.com", "raced", 5
 # The name of the victim's own scheduler, which takes part, and those of the others.
 _NAMES = ("default-scheduler", "one", "two")

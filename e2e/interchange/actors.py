@@ -9,14 +9,13 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import CONFIG_MAPS, EVENTS, NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.cluster import Component
 from drakit_kind.clusters.api import Api
 
-Object = dict[str, Any]
 _GO = "gc"
 _ROOT_CA = "kube-root-ca.crt"
 

@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import RESOURCE_SLICES
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.home import ClusterHome
@@ -21,7 +21,6 @@ from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.processes.process import tied
 
-Object = dict[str, Any]
 JUDGED_ON = ("embedded", "binaries")  # clusters
 PROGRAM = "dra-test-driver"
 _STOP_SECONDS = 20

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError
 from drakit_client.resources import (
     NODES,
@@ -30,8 +31,6 @@ from e2e.hardware import Gpus
 from e2e.ledger import Ledger, results
 from e2e.matrix.versions import last_started
 from e2e.subject import is_complete
-
-Object = dict[str, Any]
 
 # Controllers evict at once; whoever does not do it does not do it later either.
 _EVICTION_SECONDS = 10.0

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from drakit_allocator.cli.scheduler_command import run
 from drakit_allocator.scheduler import Scheduler
 from drakit_allocator.scheduler.leadership.lease import NAME, NAMESPACE
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, Resource
 from drakit_embedded.apiserver import Server, ServerConfig
 
-Object = dict[str, Any]
 MANIFEST = Path(__file__).parents[2] / "allocator" / "deploy" / "scheduler.yaml"
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from drakit_api import validation
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import conversion, encoding, lifecycle, schema
 from drakit_api.objects.decoding import decode
 from drakit_api.objects.defaults import set_defaults
 from tests.vectors.exchanges import GATES, comparable, conversions
 
 NOW = "2026-01-01T00:00:00Z"
-
-Object = dict[str, Any]
 
 
 def version_of(obj: Object) -> str:

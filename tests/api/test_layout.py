@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from drakit_api.layouts import layout
 from drakit_api.layouts.pools import Pool, PoolError
 
-Object = dict[str, Any]
-
 _BASE = """
 driver: gpu.example.com
 sharedCounters:

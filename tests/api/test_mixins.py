@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Pool, PoolError
-
-Object = dict[str, Any]
 
 
 def _attributes(**values: int) -> Object:

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from bench.partitions import recorded_slice
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding, encoding, schema, structs
 from drakit_api.validation.slices.devices import declared_device, device
 from drakit_api.validation.slices.ordinary import is_ordinary
-
-Object = dict[str, Any]
 
 LONG = "x" * 65
 NAMES = st.sampled_from(["a", "gpu-0", "memory", "dra.example.com/model", "A", "", "a.b", LONG, "a/b/c", "ü"])

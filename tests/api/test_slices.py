@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.slices import resource_slices
 
-Object = dict[str, Any]
 _GATES = FeatureGates()
 _MIXINS = FeatureGates(overrides={"DRAResourceSliceMixins": True})
 

@@ -16,9 +16,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 
-Object = dict[str, Any]
 Key = tuple[str, str, str]
 
 

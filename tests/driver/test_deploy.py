@@ -12,13 +12,13 @@ import yaml
 from click.testing import CliRunner
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.preparing.claim_references import ClaimReference
 from drakit_driver.profiles.reading import catalog
 
-Object = dict[str, Any]
 ROOT = Path(__file__).parents[2] / "driver"
 NODE = "node-1"
 HOSTS = [NODE, "node-2", "node-3", "node-4"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import EVENTS, NODES, RESOURCE_SLICES
 from drakit_driver.driver import Driver, NodeDirectories
@@ -19,7 +20,6 @@ from drakit_embedded.kubelet.nodes import NodeSpec
 from drakit_embedded.kubelet.simulator import KubeletSimulator
 from drakit_kind.processes.ports import free_port
 
-Object = dict[str, Any]
 NODE = "node-1"
 OFF = FeatureGates(overrides={"DRAPartitionableDevices": False})
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_driver.preparing.allocation import family_of
 from drakit_driver.preparing.environment import (
     DeviceError,
@@ -15,8 +14,6 @@ from drakit_driver.preparing.environment import (
     tpu_environment,
 )
 from drakit_driver.preparing.opaque import decode
-
-Object = dict[str, Any]
 
 
 def gpu_of(brand: str, name: str, **attributes: str) -> Object:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_driver.preparing.opaque import ConfigError, Family, config_for, decode
 
-Object = dict[str, Any]
 DRIVER = "gpu.nvidia.com"
 
 

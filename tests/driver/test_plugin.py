@@ -28,6 +28,7 @@ from drakit_api.kubelet import (
     registration_v1_pb2,
     wire,
 )
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_client.resources import NODES, Resource
@@ -37,7 +38,6 @@ from drakit_driver.plugin.sockets import PluginError, PluginPaths
 from drakit_driver.preparing import prepare
 from drakit_driver.preparing.checkpoint import Checkpoint, CheckpointError
 
-Object = dict[str, Any]
 DRIVER = "gpu.example.com"
 NODE = "node-1"
 UID = "eb72d4b6-24c9-4078-ba04-b14f2bd22715"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ from drakit_driver.cli.manifests import dump, listed
 from drakit_driver.profiles.reading.catalog import build
 from drakit_driver.profiles.reading.layout_files import documents
 
-Object = dict[str, Any]
 _LAYOUTS = Path(__file__).parents[2] / "driver" / "examples" / "layouts"
 
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.slices import resource_slices
 from drakit_api.quantity import Quantity
 from drakit_driver.profiles.reading.catalog import build, device_classes
 
-Object = dict[str, Any]
 _FACTS = {
     gpu["name"]: gpu
     for gpu in yaml.safe_load(

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.pools import Pool
 from drakit_api.layouts.slices import resource_slices
 from drakit_driver.profiles.reading.catalog import build, device_classes, profiles
 
-Object = dict[str, Any]
 _FACTS = yaml.safe_load((Path(__file__).parents[1] / "vectors" / "hardware" / "tpu.yaml").read_text(encoding="utf-8"))
 _TPUS = [name for name, profile in profiles().items() if profile.kind == "tpu"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from drakit_api.cel import compile_selector, device_view
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.slices import resource_slices
 from drakit_api.objects.decoding import decode
 from drakit_api.objects.defaults import set_defaults
@@ -18,7 +18,6 @@ from drakit_api.objects.lifecycle import prepare_create
 from drakit_api.validation import validate_create
 from drakit_driver.profiles.reading.catalog import build, device_classes, profiles
 
-Object = dict[str, Any]
 _EXAMPLES = Path(__file__).parents[2] / "driver" / "examples"
 _GATES = FeatureGates()
 _HARDWARE = [name for name, profile in profiles().items() if profile.kind != "layout"]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver.publishing.publisher import Publisher
 from drakit_driver.reports import Problem
 
-Object = dict[str, Any]
 DRIVER = "gpu.example.com"
 NODE = "node-1"
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_driver.publishing.slice_comparison import canonical, dropped_fields, suspected_gates
-
-Object = dict[str, Any]
 
 
 def device(**fields: Any) -> Object:

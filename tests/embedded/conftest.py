@@ -23,12 +23,12 @@ from drakit_api.kubelet import (
     registration_v1_pb2,
     wire,
 )
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver import Server
 
-Object = dict[str, Any]
 
 BOUND = 30.0
 TOKEN = "of-the-tests"

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench import interruptible
 from bench.ledger import Ledger
+from drakit_api.kubernetes_objects import Object
 
 ROOT = Path(__file__).parents[2]
 NAMES = (
@@ -33,8 +33,6 @@ GROUPS = ("api", "allocator")
 BOUND = 280  # they take seconds, but they start whole clusters, and other tests run beside them
 
 pytestmark = pytest.mark.timeout(BOUND + 20)
-
-Object = dict[str, Any]
 
 
 def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -17,9 +17,9 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors import exchanges
 
-Object = dict[str, Any]
 FILE = "http"
 NAMESPACE = "/api/v1/namespaces/dd"
 MAPS = f"{NAMESPACE}/configmaps"

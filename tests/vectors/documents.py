@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 POLICY = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -13,9 +13,9 @@ from typing import Any
 
 import aiohttp
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors import exchanges
 
-Object = dict[str, Any]
 FILE = "managedfields"
 NAMESPACE = "fields"
 _GOOD = 300

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors import exchanges, writes
 
-Object = dict[str, Any]
 FILE = "services"
 
 # Outside of what is kept for those who ask for one: 256 addresses, and 86 ports.

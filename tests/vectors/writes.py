@@ -18,9 +18,9 @@ from typing import Any
 
 import aiohttp
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors import exchanges
 
-Object = dict[str, Any]
 FILE = "writes"
 
 _GOOD = 300

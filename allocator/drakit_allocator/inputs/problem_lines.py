@@ -12,12 +12,11 @@ from typing import Any
 import msgspec
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding
 from drakit_api.objects.decoding import DecodeError
 from drakit_api.objects.value_names import value_name
 from drakit_api.validation import validate_create
-
-Json = dict[str, Any]
 
 _OBJECTS = ("features", "node")
 # Lists of objects, with their kind and its plural; upstream's recorder writes null for a list that is empty.
@@ -35,7 +34,7 @@ class NoProblem(ValueError):
     """A line that is no allocation problem; the message names the field."""
 
 
-def answered(line: bytes, answer: Callable[[Mapping[str, Any]], Json]) -> Json:
+def answered(line: bytes, answer: Callable[[Mapping[str, Any]], Object]) -> Object:
     """Pass the problem of a line to ``answer``. Raises ``NoProblem``."""
     try:
         problem = msgspec.json.decode(line)

@@ -21,9 +21,8 @@ from drakit_allocator.nodes import Node
 from drakit_allocator.search import NO_LIMITS, Limits
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import AllocationResult
-
-Json = dict[str, Any]
 
 
 def features_of(problem: Mapping[str, Any]) -> Features:
@@ -42,13 +41,13 @@ def features_of(problem: Mapping[str, Any]) -> Features:
     return features.forced(problem.get("variant") or "experimental")
 
 
-def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS, *, compat: Compat = "upstream") -> Json:
+def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS, *, compat: Compat = "upstream") -> Object:
     """Answer a problem: ``allocation`` (one AllocationResult a claim, or null), or ``error`` and perhaps ``onNode``.
 
     With ``compat="safe"`` also ``defects``: those of Kubernetes' defects for which its answer is another one.
     """
     features = features_of(problem).compatible(compat)
-    result: Json = {"name": problem["name"], "allocation": None, "channel": features.variant}
+    result: Object = {"name": problem["name"], "allocation": None, "channel": features.variant}
     try:
         pod = _prepare(problem, features)
     except AllocationError as error:
@@ -60,7 +59,7 @@ def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS, *, compat: Co
     return result
 
 
-def _answered(pod: PodAllocation, node: Node, limits: Limits) -> Json:
+def _answered(pod: PodAllocation, node: Node, limits: Limits) -> Object:
     try:
         solution = pod.on(node, limits)
         if solution is None:
@@ -70,7 +69,7 @@ def _answered(pod: PodAllocation, node: Node, limits: Limits) -> Json:
         return _refusal(error)
 
 
-def _refusal(error: AllocationError) -> Json:
+def _refusal(error: AllocationError) -> Object:
     return {"error": error.message, **({"onNode": True} if error.on_node else {})}
 
 

@@ -6,13 +6,11 @@ Each answer is one of Kubernetes: of ``NewNodeSelector`` and ``NewLazyErrorNodeS
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from drakit_api.core.node_selectors import first_problem, listed_nodes, selects
+from drakit_api.kubernetes_objects import Object
 
-Object = dict[str, Any]
 NAME = "n1"
 LABELS = {
     "zone": "a",

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import CONTROLLER_REVISIONS, DAEMON_SETS, EVENTS, NODES, PODS
 from drakit_embedded.controllers.daemonsets import plans
 from drakit_embedded.controllers.daemonsets.node_fit import Fit, fit, pod_template, target_node, tolerations
 from drakit_embedded.controllers.daemonsets.plans import DaemonSetView
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 NS = "default"
 LABELS = {"app": "d"}

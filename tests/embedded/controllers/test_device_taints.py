@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.resources import DEVICE_TAINT_RULES, EVENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
@@ -16,7 +17,6 @@ from drakit_embedded import controllers as package
 
 pytestmark = pytest.mark.slow
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 Start = Callable[..., Awaitable[None]]
 NS = "default"

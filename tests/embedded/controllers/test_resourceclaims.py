@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.resources import EVENTS, PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS, RESOURCE_QUOTAS
 from drakit_embedded import controllers as package
 from drakit_embedded.controllers.claim_templates import claim_from_template
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 NS = "default"
 FINALIZER = "resource.kubernetes.io/delete-protection"

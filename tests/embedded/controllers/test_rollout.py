@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.controllers import rollout
-
-Object = dict[str, Any]
 
 
 def deployment(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 NS = "default"
 pytestmark = [pytest.mark.usefixtures("controllers"), pytest.mark.slow]

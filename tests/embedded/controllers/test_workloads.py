@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound, api_error
 from drakit_client.resources import (
@@ -26,7 +27,6 @@ from drakit_embedded.controllers.podgc import PodGarbageCollector
 from drakit_embedded.controllers.pods import slow_start
 from drakit_embedded.controllers.replicasets import ReplicaSetController
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
 NS = "default"

@@ -7,15 +7,13 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import as_claim
 from drakit_embedded.kubelet.claims import CheckpointError, ClaimCache, ClaimInfo, Device, DriverState
 from drakit_embedded.kubelet.device_health import HealthCache, Report
-
-Object = dict[str, Any]
 
 
 def claim(*results: Object) -> Object:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.kubelet.cdi import Edits
 from drakit_embedded.kubelet.cdi_specs import DeviceNode, Mount
 from drakit_embedded.kubelet.commands import Exit
@@ -19,8 +19,6 @@ from drakit_embedded.kubelet.containers import (
     launch,
     log_lines,
 )
-
-Object = dict[str, Any]
 
 
 def pod(**annotations: str) -> Object:

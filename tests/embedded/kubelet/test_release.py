@@ -10,6 +10,7 @@ import pytest
 
 from drakit_api.features import FeatureGates
 from drakit_api.kubelet import wire
+from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import as_claim
 from drakit_client.connection import Connection
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
@@ -19,7 +20,6 @@ from drakit_embedded.kubelet.claims import ClaimInfo
 if TYPE_CHECKING:
     from tests.embedded.conftest import FakePlugin
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 StartKubelet = Callable[[Release], Awaitable[None]]
 

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from drakit_api.kubelet import wire
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.resources import EVENTS, LEASES, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
@@ -20,7 +21,6 @@ from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Timings
 if TYPE_CHECKING:
     from tests.embedded.conftest import FakePlugin
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 NS = "default"
 NODE = "n1"

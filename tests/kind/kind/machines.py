@@ -8,15 +8,13 @@ import itertools
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NODES
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.static_pods import MANIFESTS
-
-Object = dict[str, Any]
 
 CONTROL_PLANE = "control-plane"
 KUBELET = "/usr/bin/kubelet"

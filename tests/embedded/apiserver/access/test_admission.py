@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.identity.users import User
 
-Object = dict[str, Any]
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 PODS = "/api/v1/namespaces/default/pods"
 

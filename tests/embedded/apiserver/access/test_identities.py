@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
 from cryptography.x509.oid import NameOID
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
@@ -28,7 +29,6 @@ from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import User
 from tests.vectors.exchanges import recorded
 
-Object = dict[str, Any]
 ADMIN = "of-the-tests"
 SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.identity.users import User
 
-Object = dict[str, Any]
 ADMIN = "of-the-tests"
 VOLUMES = "/api/v1/persistentvolumes"
 PODS = "/api/v1/namespaces/default/pods"

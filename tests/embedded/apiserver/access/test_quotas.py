@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver.wire.access_columns import PRINTERS
 
-Object = dict[str, Any]
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 GOLD, SILVER = (f"{name}.deviceclass.resource.k8s.io/devices" for name in ("gold", "silver"))
 pytestmark = [pytest.mark.usefixtures("controllers"), pytest.mark.slow]

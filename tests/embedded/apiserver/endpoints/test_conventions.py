@@ -12,8 +12,9 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
-from tests.vectors.conventions import Object, Stage, recorded
+from tests.vectors.conventions import Stage, recorded
 from tests.vectors.replay import RUNTIME_CONFIG
 
 

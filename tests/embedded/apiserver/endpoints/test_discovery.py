@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
@@ -20,8 +21,6 @@ from drakit_embedded.certificates import self_signed
 from tests.embedded import not_served
 from tests.vectors.exchanges import recorded
 from tests.vectors.replay import RUNTIME_CONFIG
-
-Object = dict[str, Any]
 
 VERSIONS = {line["emulated"]: line for line in recorded("discovery")}
 

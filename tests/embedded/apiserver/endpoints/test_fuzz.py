@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import requests
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.managedfields.updates import Writer
@@ -25,7 +26,6 @@ from drakit_embedded.apiserver.wire import bodies, forms, tables
 from drakit_embedded.apiserver.writing import deletes, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
-Object = dict[str, Any]
 KINDS = [
     ("", "pods"),
     ("", "nodes"),

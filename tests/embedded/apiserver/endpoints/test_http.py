@@ -14,6 +14,7 @@ import pytest
 from yarl import URL
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_embedded.apiserver import Server, ServerConfig
@@ -23,7 +24,6 @@ from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Record, Store
 from drakit_embedded.apiserver.wire.forms import negotiate
 
-Object = dict[str, Any]
 TOKEN = "secret"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"

@@ -18,13 +18,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import CONFIG_MAPS
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.storage.turns import LONG_BYTES, Turns
 from drakit_embedded.serving.background import Background, LoopThread
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[object]]
 TOKEN = "of-the-tests"
 MAPS = "/api/v1/namespaces/default/configmaps"

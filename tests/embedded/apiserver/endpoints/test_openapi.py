@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 import aiohttp
 import pytest
 import yaml
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.embedded import not_served
 from tests.vectors.documents import undescribed, without_options
 from tests.vectors.exchanges import recorded
 from tests.vectors.replay import RUNTIME_CONFIG
-
-Object = dict[str, Any]
 
 DOCUMENTS = {line["path"]: line for line in recorded("openapi")}
 READ_ONLY = {f"apis/{version}" for version in not_served.READ_ONLY.values()}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from kubernetes import client, dynamic, utils, watch
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 
-Object = dict[str, Any]
 Story = Callable[[client.ApiClient], Any]
 CLAIM = {
     "metadata": {"name": "c", "labels": {"a": "b"}},

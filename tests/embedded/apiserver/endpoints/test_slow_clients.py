@@ -17,7 +17,6 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_embedded.apiserver import Server, ServerConfig
 
-Object = dict[str, Any]
 TOKEN = "t"
 BOUND = 20.0
 # Together more than sockets take before somebody reads: a list of them is not sent at once.

@@ -18,6 +18,7 @@ import pytest
 from aiohttp import web
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
@@ -29,7 +30,6 @@ from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.storage import store
 from drakit_embedded.apiserver.wire.forms import Form, Plain, negotiate
 
-Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 BOUND = 30.0
 TOKEN = "of-the-tests"

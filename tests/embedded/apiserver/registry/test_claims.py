@@ -8,12 +8,12 @@ import aiohttp
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Invalid
 from drakit_embedded.apiserver import Server, ServerConfig
 
-Object = dict[str, Any]
 CLAIMS = resources.RESOURCE_CLAIMS
 SLICES = resources.RESOURCE_SLICES
 

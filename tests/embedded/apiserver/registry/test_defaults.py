@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry import pods
 from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
@@ -17,8 +18,6 @@ from drakit_embedded.apiserver.scheme import empties, kinds, structures
 from drakit_embedded.apiserver.statuses import StatusError
 from tests.vectors import defaulted, exchanges
 from tests.vectors.defaulted import Vector
-
-Object = dict[str, Any]
 
 TOKEN = "of-the-tests"
 _PROTECTED = "there is no controller that would take the finalizer away, so nothing could be deleted any more"

@@ -11,14 +11,13 @@ import pytest
 from aiohttp import web
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig
 from drakit_embedded.apiserver.registry.pods import STRATEGIES
-
-Object = dict[str, Any]
 
 
 def pod(**spec: Any) -> Object:

@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import Invalid
 from drakit_client.resources import ENDPOINT_SLICES as SLICES
@@ -16,7 +17,6 @@ from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.storage.store import Store
 from tests.vectors import services
 
-Object = dict[str, Any]
 ADDRESSES = Resource("networking.k8s.io", "v1", "ipaddresses", "IPAddress", namespaced=False)
 RANGES = Resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", namespaced=False)
 NS = "default"

@@ -11,12 +11,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.scheme import stored_only
 from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, all_kinds
 from drakit_embedded.apiserver.scheme.stored_only import ACTED_ON, STORED_ONLY, Part
 
-Object = dict[str, Any]
 _TOKEN = "of-the-tests"
 _PROGRAMS = {
     "kube-apiserver": "apiserver",

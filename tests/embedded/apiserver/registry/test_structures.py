@@ -7,12 +7,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, SECRETS, Resource
 from drakit_embedded.apiserver.scheme import kinds, structures
 
-Object = dict[str, Any]
 CONTAINER = {"name": "c", "image": "i"}
 
 

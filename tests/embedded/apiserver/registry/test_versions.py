@@ -15,14 +15,13 @@ import aiohttp
 import pytest
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Invalid, NotFound
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.registry import conversion
 from tests.vectors.replay import RUNTIME_CONFIG
-
-Object = dict[str, Any]
 
 BOUND = 30.0
 TOKEN = "of-the-tests"

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Expired
@@ -26,7 +27,6 @@ from drakit_embedded.apiserver import JournalError, Server, ServerConfig, Server
 from drakit_embedded.apiserver.storage import store as store_module
 from drakit_embedded.apiserver.storage.store import Collection, Store
 
-Object = dict[str, Any]
 TOKEN = "t"
 BOUND = 20.0
 SERVER = """

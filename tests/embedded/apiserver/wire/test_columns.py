@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import tables
 
-Object = dict[str, Any]
 _TEMPLATE: Object = {"spec": {"containers": [{"name": "a", "image": "b"}, {"name": "c", "image": "d"}]}}
 _BATCH, _SCALING = ("batch", "jobs"), ("autoscaling", "horizontalpodautoscalers")
 _RAN = {"startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:05:02Z"}

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.managedfields import entries
 from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.writing import merge_keys, operations, strategic
 
-Object = dict[str, Any]
 SMALL, LARGE = 300, 1200
 # Of a linear algorithm 4, of one that sorts a little more, of a quadratic one 16.
 MOST = 6.0

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 
-Object = dict[str, Any]
 FINALIZER = "example.com/wait"
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors.replay import RUNTIME_CONFIG
 
-Object = dict[str, Any]
 TOKEN = "of-the-tests"
 METHODS = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
 MERGE = {"Content-Type": "application/merge-patch+json"}

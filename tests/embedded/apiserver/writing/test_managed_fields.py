@@ -9,11 +9,12 @@ from unittest.mock import Mock
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.managedfields import fieldsets
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 from drakit_embedded.apiserver.scheme import metadata
-from tests.vectors.managed_fields import Object, Stage, recorded
+from tests.vectors.managed_fields import Stage, recorded
 from tests.vectors.replay import RUNTIME_CONFIG
 
 TOKEN = "of-the-tests"

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
-
-Object = dict[str, Any]
 
 
 def config_map(name: str, **data: str) -> Object:

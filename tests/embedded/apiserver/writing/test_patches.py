@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, NotFound
@@ -18,8 +19,6 @@ from drakit_embedded.apiserver.scheme import kinds
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire.budget import DEEPEST
 from drakit_embedded.apiserver.writing import merge_keys, patches, strategic
-
-Object = dict[str, Any]
 
 # The table of examples in RFC 7386, appendix A.
 RFC_7386 = [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
@@ -16,7 +16,6 @@ from drakit_embedded.apiserver.storage.store import Store
 TOKEN = "of-the-tests"
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 VALID, TWICE = [{"name": "a"}, {"name": "b"}], [{"name": "a"}, {"name": "a"}]
-Object = dict[str, Any]
 
 
 def slice_of(labels: Object, devices: list[Object]) -> Object:

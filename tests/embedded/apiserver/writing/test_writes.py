@@ -7,6 +7,7 @@ import asyncio
 import aiohttp
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors import writes
 
@@ -14,7 +15,7 @@ TOKEN = "of-the-tests"
 MATTERS = sorted({story["name"].partition(":")[0] for story in writes.recorded()})
 
 
-def parting(recorded: writes.Object, ours: writes.Object) -> list[object]:
+def parting(recorded: Object, ours: Object) -> list[object]:
     """Where two tellings of a story part: steps with both answers, or the events."""
     steps = zip(recorded["steps"], ours["steps"], strict=True)
     found: list[object] = [(one, other["answer"]) for one, other in steps if one != other]

@@ -8,10 +8,10 @@ from typing import Any
 
 import aiohttp
 
+from drakit_api.kubernetes_objects import Object
 from drakit_kind.cluster import minor_version
 from drakit_kind.clusters.flags import Behaviour
 from tests.vectors import documents
-from tests.vectors.documents import Object
 from tests.vectors.exchanges import recorded
 from tests.vectors.record.apiserver.servers import behaving, cluster, running
 from tests.vectors.record.outcome import Outcome, of_lines

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import aiohttp
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
-from tests.vectors.managed_fields import Object, Stage, recorded
+from tests.vectors.managed_fields import Stage, recorded
 from tests.vectors.record.apiserver import fields_stories
 from tests.vectors.record.apiserver.servers import running
 from tests.vectors.record.outcome import Outcome, of_lines

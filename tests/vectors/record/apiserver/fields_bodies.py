@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.managed_fields import NAMESPACE
 
-Object = dict[str, Any]
 Body = Callable[[random.Random], Object]
 _RESOURCE = "/apis/resource.k8s.io/v1"
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 Path = tuple[str | int, ...]
 
 _LONG = "x" * 300

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.record.apiserver import services_stories
 from tests.vectors.record.apiserver.servers import running
 from tests.vectors.record.outcome import Outcome, of_lines
-from tests.vectors.services import Object, Stage, recorded
+from tests.vectors.services import Stage, recorded
 
 
 async def asked_again(version: str) -> Outcome:

@@ -10,7 +10,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 _SERVICES = "/api/v1/namespaces/$namespace/services"
 _MERGE = "application/merge-patch+json"
 _SHOWN = ["spec", "status"]

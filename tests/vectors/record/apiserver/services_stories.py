@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.record.apiserver import services_by_chance
-
-Object = dict[str, Any]
 
 _BY_CHANCE = 200
 _SERVICES = "/api/v1/namespaces/$namespace/services"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.record.apiserver import writes_stories
 from tests.vectors.record.apiserver.servers import running
 from tests.vectors.record.outcome import Outcome, of_lines
-from tests.vectors.writes import Object, Stage, recorded
+from tests.vectors.writes import Stage, recorded
 
 
 async def asked_again(version: str) -> Outcome:

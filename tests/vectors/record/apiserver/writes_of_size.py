@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
 _MERGE = "application/merge-patch+json"

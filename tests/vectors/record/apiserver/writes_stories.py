@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.record.apiserver import writes_of_size
-
-Object = dict[str, Any]
 
 _CORE = "/api/v1/namespaces/$namespace"
 _MAPS = f"{_CORE}/configmaps"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tests.vectors.conventions import Object, Stage, recorded
+from drakit_api.kubernetes_objects import Object
+from tests.vectors.conventions import Stage, recorded
 from tests.vectors.record.apiserver.conventions import bodies, lists, media_types, patches, paths, selectors, watches
 from tests.vectors.record.apiserver.servers import running
 from tests.vectors.record.outcome import Outcome, of_lines

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.conventions import CLAIMS, MAPS, NAMESPACE
-from tests.vectors.record.apiserver.conventions.exchange import Object, exchange
+from tests.vectors.record.apiserver.conventions.exchange import exchange
 
 JSON = "application/json"
 # As they stand for config maps; other kinds find other things wrong in them.

@@ -5,9 +5,8 @@ JSON is not named in it as the type of a body, but a type that is missing is: ``
 
 from __future__ import annotations
 
-from typing import Any
+from drakit_api.kubernetes_objects import Object
 
-Object = dict[str, Any]
 _HAVE_BODIES = {"POST", "PUT", "PATCH"}
 
 

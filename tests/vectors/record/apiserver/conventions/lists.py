@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import product
 from urllib.parse import quote
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.conventions import MAPS
-from tests.vectors.record.apiserver.conventions.exchange import Object, exchange
+from tests.vectors.record.apiserver.conventions.exchange import exchange
 
 _NUMBERS = (
     *("0", "1", "2", "7", "100", "-1", "abc", "1.5", "", "+1", " 1", "0x1", "1e3"),

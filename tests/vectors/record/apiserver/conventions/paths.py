@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.vectors.record.apiserver.conventions.exchange import Object, exchange
+from drakit_api.kubernetes_objects import Object
+from tests.vectors.record.apiserver.conventions.exchange import exchange
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _TYPES = {"POST": "application/json", "PUT": "application/json", "PATCH": "application/merge-patch+json"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.conventions import MAPS, NAMESPACE
-from tests.vectors.record.apiserver.conventions.exchange import Object, exchange
+from tests.vectors.record.apiserver.conventions.exchange import exchange
 
 _OF_LABELS = (
     "app=web",

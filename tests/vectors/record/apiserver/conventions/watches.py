@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.conventions import CLAIMS, MAPS
-from tests.vectors.record.apiserver.conventions.exchange import Object, exchange
+from tests.vectors.record.apiserver.conventions.exchange import exchange
 
 _WATCH = "watch=1&timeoutSeconds=1"
 _INITIAL = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"

@@ -19,13 +19,12 @@ from typing import Any
 import aiohttp
 import yaml
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Field, Type
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from tests.vectors import defaulted
 from tests.vectors.defaulted import RefusedError, Vector
-
-Object = dict[str, Any]
 
 _FACTS = "about/openapi/facts.json"
 _DEEPEST = 12

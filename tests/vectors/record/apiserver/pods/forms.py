@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.exchanges import Vector
-
-Object = dict[str, Any]
 
 # As admission would have it, so that an update of what was sent changes nothing else.
 _KEPT = {"serviceAccountName": "default", "automountServiceAccountToken": False}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.exchanges import Vector
-from tests.vectors.record.apiserver.pods.forms import Object, container, create, pod
+from tests.vectors.record.apiserver.pods.forms import container, create, pod
 
 _SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 _APP = {"matchLabels": {"app": "a"}}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from tests.vectors.exchanges import Vector
-from tests.vectors.record.apiserver.pods.forms import Object, change, container, pod
+from tests.vectors.record.apiserver.pods.forms import change, container, pod
 
 _ENDED = {"terminated": {"exitCode": 0}}
 _FAILED = {"terminated": {"exitCode": 1}}
