@@ -15,6 +15,7 @@ from typing import Any
 
 from drakit_allocator.devices.devices import DeviceID, PoolID
 from drakit_allocator.features import Features
+from drakit_api.objects.allocations import results
 from drakit_api.quantity import Quantity
 
 _EMPTY: Mapping[str, int] = {}
@@ -89,7 +90,7 @@ class AllocatedState:
 
     def add_claim(self, claim: Mapping[str, Any]) -> None:
         """Count the devices of the claim's allocation. Adding a claim twice counts it twice."""
-        name = _claim_name(claim)
+        name = claim_name(claim)
         for result in _results(claim):
             device_id = _device_id(result)
             if not self._counts_shares or result.get("shareID") is None:
@@ -102,7 +103,7 @@ class AllocatedState:
 
     def remove_claim(self, claim: Mapping[str, Any]) -> None:
         """Give back what ``add_claim`` counted for the same object."""
-        name = _claim_name(claim)
+        name = claim_name(claim)
         for result in _results(claim):
             device_id = _device_id(result)
             if not self._counts_shares or result.get("shareID") is None:
@@ -175,12 +176,11 @@ class AllocatedState:
 
 def _results(claim: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     """Yield the claim's device results without those for admin access, which take nothing from anyone."""
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    results = (allocation.get("devices") or {}).get("results") or ()
-    return (result for result in results if not result.get("adminAccess"))
+    return (result for result in results(claim) if not result.get("adminAccess"))
 
 
-def _claim_name(claim: Mapping[str, Any]) -> str:
+def claim_name(claim: Mapping[str, Any]) -> str:
+    """``namespace/name``, as holders are named."""
     metadata = claim.get("metadata") or {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 

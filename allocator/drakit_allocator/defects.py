@@ -11,8 +11,7 @@ where one makes a difference.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Compat = Literal["upstream", "safe"]
 COMPATS: tuple[Compat, ...] = ("upstream", "safe")
@@ -21,57 +20,43 @@ COMPATS: tuple[Compat, ...] = ("upstream", "safe")
 class Defect(enum.Enum):
     """A mistake of ``k8s.io/dynamic-resource-allocation/structured`` 0.37.1; the values are its names for users."""
 
-    ADMIN_ACCESS_DRAWS_COUNTERS = "adminAccessDrawsCounters"
-    OVERDRAFT_BLOCKS_POOL = "overdraftBlocksPool"
-    SHARES_ARE_NOT_IN_USE = "sharesAreNotInUse"
-    BROKEN_RANGE_PANICS = "brokenRangePanics"
+    text: str  # what Kubernetes does, as one sentence without its full stop
+    instead: str  # what is done without the defect
+    source: str  # where it is in upstream's code, in all variants unless one is named
 
-    @property
-    def text(self) -> str:
-        """What Kubernetes does, as one sentence without its full stop."""
-        return _TOLD[self].text
+    def __new__(cls, value: str, text: str, instead: str, source: str) -> Defect:
+        """Take the name as the value, and keep beside it what is told of the defect."""
+        made = object.__new__(cls)
+        made._value_, made.text, made.instead, made.source = value, text, instead, source
+        return made
 
-    @property
-    def instead(self) -> str:
-        """What is done without the defect."""
-        return _TOLD[self].instead
-
-    @property
-    def source(self) -> str:
-        """Where it is in upstream's code, in all variants unless one is named."""
-        return _TOLD[self].source
-
-
-class _Told(NamedTuple):
-    text: str
-    instead: str
-    source: str
-
-
-_TOLD: Mapping[Defect, _Told] = {
-    Defect.ADMIN_ACCESS_DRAWS_COUNTERS: _Told(
+    ADMIN_ACCESS_DRAWS_COUNTERS = (
+        "adminAccessDrawsCounters",
         "admin access charges shared counters, although it takes nothing from anyone",
         # Compatibility groups say which partitions may draw from a counter set together; who draws nothing is no party.
         "admin access neither needs nor draws counters, nor does it join the compatibility groups on a counter set",
         "structured/internal/*/allocator_*.go, allocateDevice: checkAvailableCounters is called for admin access, too",
-    ),
-    Defect.OVERDRAFT_BLOCKS_POOL: _Told(
+    )
+    OVERDRAFT_BLOCKS_POOL = (
+        "overdraftBlocksPool",
         "one overdrawn counter blocks all devices of its pool that draw from counters, be it from other counter sets",
         # A counter set stands for a physical device, of which nothing more is given out while more is gone than it has.
         "an overdrawn counter blocks the devices that draw from its own counter set",
         "structured/internal/*/allocator_*.go, checkAvailableCounters: it compares every counter set of the pool",
-    ),
-    Defect.SHARES_ARE_NOT_IN_USE: _Told(
+    )
+    SHARES_ARE_NOT_IN_USE = (
+        "sharesAreNotInUse",
         "a device of which shares are held counts as free once it does not allow multiple allocations any more",
         "a device of which shares are held is in use, unless it can be shared",
         "structured/internal/{incubating,experimental}, deviceInUse: it does not look at AllocatedSharedDeviceIDs",
-    ),
-    Defect.BROKEN_RANGE_PANICS: _Told(
+    )
+    BROKEN_RANGE_PANICS = (
+        "brokenRangePanics",
         "a validRange with step 0, or with a step but no min, makes the scheduler panic; here it is a fatal error",
         "a device with such a validRange is passed over",
         "structured/internal/{incubating,experimental}/consumable_capacity.go, roundUpRange and violateValidRange",
-    ),
-}
+    )
+
 
 UPSTREAM: frozenset[Defect] = frozenset(Defect)
 SAFE: frozenset[Defect] = frozenset()

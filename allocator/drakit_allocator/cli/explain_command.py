@@ -241,12 +241,14 @@ def _is_allocated(found: dict[str, Any]) -> bool:
 
 def _holdings(claims: list[dict[str, Any]]) -> str:
     """List the devices that the claims have, and who uses the claims."""
+    from drakit_api.objects.allocations import results_in
+
     lines = []
     for one in claims:
         status = one.get("status") or {}
         lines += [
             f"  {one['metadata']['name']} {result['request']}: {result['driver']}/{result['pool']}/{result['device']}"
-            for result in (status.get("allocation") or {}).get("devices", {}).get("results") or ()
+            for result in results_in(status)
         ]
         users = [f"{user['resource']} {user['name']}" for user in status.get("reservedFor") or ()]
         lines += [f"  {one['metadata']['name']} is reserved for {', '.join(users)}"] if users else []

@@ -15,6 +15,7 @@ from drakit_allocator.devices.devices import PoolID
 from drakit_allocator.features import Features
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.objects.allocations import results
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Inventory:
         claims: Iterable[ReadOnlyObject] = (),
     ) -> Inventory:
         """From any collections; claims without allocation are left out."""
-        held = tuple(claim for claim in claims if results_of(claim))
+        held = tuple(claim for claim in claims if results(claim))
         return Inventory(features, tuple(slices), tuple(classes), tuple(taint_rules), held)
 
     def snapshot(self) -> Snapshot:
@@ -61,7 +62,7 @@ class Inventory:
         """The claims that hold devices of each pool."""
         found: dict[PoolID, list[ReadOnlyObject]] = {}
         for claim in self.claims:
-            for pool in dict.fromkeys((result["driver"], result["pool"]) for result in results_of(claim)):
+            for pool in dict.fromkeys((result["driver"], result["pool"]) for result in results(claim)):
                 found.setdefault(pool, []).append(claim)
         return found
 
@@ -97,16 +98,3 @@ def generation_of(resource_slice: ReadOnlyObject) -> int:
 def name_of(obj: ReadOnlyObject) -> str:
     """metadata.name."""
     return str(obj["metadata"].get("name", ""))
-
-
-def claim_name(claim: ReadOnlyObject) -> str:
-    """``namespace/name``, as the allocator names holders."""
-    metadata = claim.get("metadata") or {}
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-
-
-def results_of(claim: ReadOnlyObject) -> list[ReadOnlyObject]:
-    """List the results of a claim's allocation: one for each device that it holds."""
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    results: list[ReadOnlyObject] = (allocation.get("devices") or {}).get("results") or []
-    return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from drakit_allocator.explanation.inventory import claim_name
+from drakit_allocator.allocated import claim_name
 from drakit_allocator.explanation.minimal import smallest
 from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
 from drakit_allocator.explanation.report import (

@@ -19,6 +19,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_api.layouts.pools import PoolError
 from drakit_api.objects import conversion, decoding, schema
+from drakit_api.objects.allocations import results
 from drakit_api.objects.decoding import DecodeError
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation import validate_create
@@ -160,8 +161,7 @@ def _check(kind: str, obj: Object) -> None:
     """Refuse what a server with any gates would refuse. Raises ``ManifestError``."""
     judged = {key: value for key, value in obj.items() if key != "status"}
     errors = [str(error) for error in validate_create(_PLURALS[kind], judged, _ALL_ON, admin_namespace=True)]
-    allocation = (obj.get("status") or {}).get("allocation") or {}
-    for number, result in enumerate((allocation.get("devices") or {}).get("results") or ()):
+    for number, result in enumerate(results(obj)):
         errors += [
             f"status.allocation.devices.results[{number}].{name}: required" for name in _RESULT if not result.get(name)
         ]
