@@ -156,13 +156,19 @@ def duplicates(value: Any, path: str = "") -> Iterator[str]:
         for index, item in enumerate(value):
             yield from duplicates(item, f"{path}[{index}]")
     elif isinstance(value, dict):
-        seen: set[str] = set()
-        for key, item in value.pairs if isinstance(value, Repeated) else value.items():
+        for key, item, again in pairs(value):
             inner = f"{path}.{key}" if path else key
-            if key in seen:
+            if again:
                 yield inner
-            seen.add(key)
             yield from duplicates(item, inner)
+
+
+def pairs(value: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yield keys and values of an object as they were written, and whether the key has been there before."""
+    seen: set[str] = set()
+    for key, item in value.pairs if isinstance(value, Repeated) else (value or {}).items():
+        yield key, item, key in seen
+        seen.add(key)
 
 
 def single(value: Any) -> Any:

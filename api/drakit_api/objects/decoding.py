@@ -22,7 +22,7 @@ from typing import Any
 
 from drakit_api import quantity
 from drakit_api.golang import gotime
-from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number, name_of
+from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number, name_of, pairs
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import FEW_DIGITS
 from drakit_api.objects import schema, structs
@@ -201,7 +201,7 @@ def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator
         for index, item in enumerate(value or ()):
             yield from _strict_errors(types, kind.item, item, f"{path}[{index}]")
     elif kind.shape == "map" and kind.item is not None:
-        for key, item, again in _pairs(value):
+        for key, item, again in pairs(value):
             inner = f"{path}.{key}"
             if again:
                 yield f"duplicate field {quote(inner)}"
@@ -212,7 +212,7 @@ def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator
 
 def _strict_errors_of_fields(types: Schema, struct: str, value: Any, path: str) -> Iterator[str]:
     known = {field.name: field.type for field in types.flat_fields(struct)}
-    for key, item, again in _pairs(value):
+    for key, item, again in pairs(value):
         inner = f"{path}.{key}" if path else key
         if again and (key in known or (not path and key in _OF_THE_TYPE)):
             yield f"duplicate field {quote(inner)}"
@@ -220,14 +220,6 @@ def _strict_errors_of_fields(types: Schema, struct: str, value: Any, path: str) 
             yield from _strict_errors(types, known[key], item, inner)
         elif path or key not in _OF_THE_TYPE:
             yield f"unknown field {quote(inner)}"
-
-
-def _pairs(value: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Yield keys and values as they were written, and whether the key has been there before."""
-    seen: set[str] = set()
-    for key, item in value.pairs if isinstance(value, Repeated) else (value or {}).items():
-        yield key, item, key in seen
-        seen.add(key)
 
 
 def _scalar(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
