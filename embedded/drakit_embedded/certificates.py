@@ -90,7 +90,7 @@ def key_usage(*, ca: bool) -> x509.KeyUsage:
 
 
 def _new(host: str, shared: Path | None) -> bytes:
-    """Key and certificate, as PEM."""
+    """Make or copy a key and certificate, as PEM."""
     if shared is None:
         certificate, key = _make(host)
         return key + certificate
@@ -106,7 +106,7 @@ def _context() -> ssl.SSLContext:
 
 
 def _make(host: str) -> tuple[bytes, bytes]:
-    """Certificate and key, as PEM."""
+    """Make a certificate and its key, as PEM."""
     # Imported here: it takes 50 ms that a server without TLS need not pay.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

@@ -174,7 +174,7 @@ def repair(data_file: Path) -> None:
 
 @contextlib.contextmanager
 def _without_authorities() -> Iterator[None]:
-    """For the import of aiohttp, which reads every authority of the system or the environment.
+    """Hide certificate authorities from the import of aiohttp, which reads all of the system or environment.
 
     That takes a sixth of the start, and nobody whom this process talks to has a certificate of theirs.
     """
@@ -193,7 +193,7 @@ def _path(given: str | None) -> Path | None:
 
 
 def _certificates() -> Path | None:
-    """Where all servers of a user have theirs; None if that cannot be."""
+    """Find the directory of certificates that all servers of a user share; None if it cannot be had."""
     from drakit_client.files.user_cache import cache_directory
 
     directory = cache_directory() / "certificates"

@@ -32,7 +32,7 @@ class RuntimeConfigError(ValueError):
 
 
 def parse(text: str) -> dict[str, str]:
-    """``a=true,b=false`` and ``a`` as a mapping; raises ``RuntimeConfigError`` for what names no API."""
+    """Parse ``a=true,b=false`` and ``a`` to a mapping; raises ``RuntimeConfigError`` for what names no API."""
     entries = [entry.strip().partition("=") for entry in text.split(",") if entry.strip()]
     config = {key: value for key, _, value in entries}
     check(config)
@@ -62,7 +62,7 @@ def check(config: RuntimeConfig) -> None:
 
 
 def enabled(api_version: str, plural: str, config: RuntimeConfig) -> bool:
-    """Whether a kind is served in its version: the most specific entry decides; by default only GA versions are."""
+    """Check whether a kind is served in its version: the most specific entry decides; the default is GA only."""
     version = api_version.rpartition("/")[2]
     stages = [key for key, pattern in _STAGES.items() if pattern.match(version)]
     served = "api/ga" in stages

@@ -53,7 +53,11 @@ class KubeletAccess:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def context(self) -> ssl.SSLContext:
-        """For one connection. Raises ``OSError`` (``ssl.SSLError`` among them) if the authority cannot be read."""
+        """Build the TLS context of one connection.
+
+        Raises:
+            OSError: if the authority cannot be read (``ssl.SSLError`` among them).
+        """
         context = self._shown()
         if self.authority is not None:
             context.load_verify_locations(self.authority)

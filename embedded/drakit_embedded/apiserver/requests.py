@@ -68,11 +68,11 @@ class Query:
                 self._values.setdefault(key, value)
 
     def given(self, key: str) -> bool:
-        """Whether the parameter occurs, with a value or without."""
+        """Check whether the parameter occurs, with a value or without."""
         return key in self._values
 
     def texts(self, key: str) -> list[str]:
-        """All values of a parameter that may occur several times."""
+        """Read all values of a parameter that may occur several times."""
         return [value for found, value in _parameters(self._query) if found == key]
 
     def text(self, key: str) -> str:
@@ -80,7 +80,7 @@ class Query:
         return self._values.get(key, "")
 
     def flag(self, key: str) -> bool:
-        """Whether a parameter is set: only its absence, ``0`` and ``false`` say no, as in runtime/conversion.go."""
+        """Check whether a parameter is set: only absence, ``0`` and ``false`` say no, as in runtime/conversion.go."""
         value = self._values.get(key)
         return value is not None and value != "0" and value.lower() != "false"
 
@@ -101,7 +101,7 @@ class Query:
         return number
 
     def check_timeout(self) -> None:
-        """400 for a ``timeout`` that is no duration (k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go)."""
+        """Refuse a malformed ``timeout`` with 400 (k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go)."""
         text = self.text("timeout")
         if text and _DURATION.fullmatch(text) is None:
             why = "missing unit in" if _AMOUNT.fullmatch(text) else "invalid"
@@ -109,7 +109,7 @@ class Query:
             raise bad_request(f"invalid timeout specified in the request URL - {fault}")
 
     def dry_run(self, options: str, *, applying: bool = False) -> bool:
-        """Whether nothing is to be stored. Checks the other options, too; ``options`` names their kind."""
+        """Check whether nothing is to be stored. Checks the other options, too; ``options`` names their kind."""
         if not self._values and not applying:
             return False
         field_manager = self.text("fieldManager")
@@ -138,7 +138,7 @@ def dry_run_faults(asked: Sequence[str]) -> list[Cause]:
 
 
 def _parameters(query: str) -> Iterator[tuple[str, str]]:
-    """Keys and values; as in Go's net/url, one with a semicolon or with a broken escape is none."""
+    """Parse keys and values; as in Go's net/url, those with a semicolon or a broken escape are skipped."""
     for parameter in query.split("&"):
         if parameter and ";" not in parameter and ("%" not in parameter or _BROKEN.search(parameter) is None):
             key, _, value = parameter.partition("=")
@@ -160,7 +160,11 @@ def resource_version(text: str) -> int | None:
 
 
 def unsigned(text: str) -> int:
-    """``strconv.ParseUint`` of 64 bits. Raises ``ValueError`` in its words."""
+    """Parse as ``strconv.ParseUint`` with 64 bits does.
+
+    Raises:
+        ValueError: in the words of that function.
+    """
     digits = text.lstrip("0") or text[:1]
     wrong = ""
     if not (digits.isascii() and digits.isdigit()):

@@ -177,7 +177,7 @@ class Server:
         return key
 
     def _beside_data(self, ending: str) -> Path | None:
-        """Where a key is kept with the data; under its former name, if data of a former release have one there."""
+        """Find where a key is kept beside the data; under its former name if a former release has put one there."""
         data = self.config.data_file
         if data is None:
             return None
@@ -290,7 +290,7 @@ def _create_missing(api: Api, group: str, plural: str, obj: Object) -> None:
 
 
 def _create_policy(store: Store, gates: Collection[str]) -> None:
-    """Roles and bindings, past the checks of a create: they are many, and known to be valid."""
+    """Create roles and bindings without the checks of a create: they are many, and known to be valid."""
     for plural, key, body in bootstrap.encoded(gates):
         collection = store.named(f"{plural}.{rbac_rules.GROUP}")
         if key not in collection.records:
@@ -300,7 +300,7 @@ def _create_policy(store: Store, gates: Collection[str]) -> None:
 
 
 def _register_api_services(api: Api) -> None:
-    """One object for each version that is served, and none for those that a former configuration served."""
+    """Create an APIService for each version that is served, and delete those of a former configuration."""
     served = api.catalog.find(api_services.GROUP, "v1", "apiservices")
     assert served is not None
     collection, now = served.collection, metadata.timestamp()

@@ -75,7 +75,7 @@ class StatusError(Exception):
 
 
 def qualified(name: str, group: str) -> str:
-    """``resourceclaims.resource.k8s.io``; the core group has no suffix."""
+    """Qualify a name by its group: ``resourceclaims.resource.k8s.io``; the core group has no suffix."""
     return f"{name}.{group}" if group else name
 
 
@@ -91,12 +91,12 @@ def not_found(plural: str, group: str, name: str) -> StatusError:
 
 
 def absent(plural: str, group: str, name: str) -> StatusError:
-    """Nothing is stored under the name on a path, or nothing can be."""
+    """Build the refusal of a name under which nothing is stored, or can be."""
     return unstorable(name) or not_found(plural, group, name)
 
 
 def unstorable(name: str) -> StatusError | None:
-    """Why nothing can be stored under the name on a path, if so (k8s.io/apimachinery/pkg/api/validation/path)."""
+    """Build the 400 for a name that no object can have, or None (k8s.io/apimachinery/pkg/api/validation/path)."""
     if name in (".", ".."):
         return bad_request(f"Name parameter invalid: {quote(name)}: may not be '{name}'")
     if "%" in name:
@@ -147,14 +147,14 @@ def bad_request(message: str) -> StatusError:
 
 
 def forbidden(plural: str, group: str, name: str, why: str) -> StatusError:
-    """Understood, and not allowed."""
+    """Build the 403 for a request that is not allowed."""
     target = qualified(plural, group)
     message = f"{target} {quote(name)} is forbidden: {why}" if name else f"{target} is forbidden: {why}"
     return StatusError(403, "Forbidden", message, _details(name, group, plural))
 
 
 def unauthorized() -> StatusError:
-    """No token, or a wrong one."""
+    """Build the 401 for a missing or wrong token."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
@@ -189,12 +189,12 @@ def not_acceptable(accepted: Sequence[str]) -> StatusError:
 
 
 def nameless(on_url: str) -> StatusError:
-    """400: an object that does not say which it is (checkName of k8s.io/apiserver/pkg/endpoints/handlers/rest.go)."""
+    """Build the 400 for an object without a name (checkName of k8s.io/apiserver/pkg/endpoints/handlers/rest.go)."""
     return bad_request(f"the name of the object ({on_url} based on URL) was undeterminable: name must be provided")
 
 
 def misnamed(name: str, on_url: str) -> StatusError:
-    """400: an object that says it is another than the one of the path (checkName)."""
+    """Build the 400 for an object with another name than the URL's (checkName)."""
     return bad_request(f"the name of the object ({name}) does not match the name on the URL ({on_url})")
 
 

@@ -64,7 +64,7 @@ class PodOwnership:
 
 
 def selects(owner: Object, pod: Object) -> bool:
-    """Whether the owner's selector matches the pod's labels."""
+    """Check whether the owner's selector matches the pod's labels."""
     return label_selectors.selects(owner["spec"]["selector"], pod["metadata"].get("labels"))
 
 

@@ -163,7 +163,7 @@ def claim_from_template(pod: Object, pod_claim_name: str, template: Object) -> R
 
 
 def _base_name(pod_name: str, pod_claim_name: str) -> str:
-    """Long names are cut in proportion, so that something of both remains."""
+    """Build the base of a claim's name; long names are cut in proportion, so that something of both remains."""
     base = f"{pod_name}-{pod_claim_name}-"
     if len(base) <= _LONGEST_BASE:
         return base

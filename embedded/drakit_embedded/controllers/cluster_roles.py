@@ -28,7 +28,7 @@ class ClusterRoleAggregation:
         await self._queue.run()
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
-        """Any role may be one of the others' parts, and those that collect are few."""
+        """Queue all roles that aggregate, which are few: the changed one may be part of any of them."""
         for role in self._roles.store.values():
             if role.get("aggregationRule"):
                 self._queue.add(role["metadata"]["name"])

@@ -63,7 +63,7 @@ class DeploymentController:
                 self._queue.add((obj["metadata"]["namespace"], owner["name"]))
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
-        """Only a Recreate deployment waits for pods themselves, namely for the last old one to go."""
+        """Queue a Recreate deployment, which waits for its last old pod to go; others do not wait for pods."""
         if new is not None or old is None:
             return
         for key, deployment in self._deployments.store.items():
@@ -153,7 +153,7 @@ class DeploymentController:
         return created
 
     async def _set_revision(self, deployment: Object, new: Object) -> None:
-        """``kubectl rollout history`` reads the revision from the deployment itself."""
+        """Write the revision into the deployment, where ``kubectl rollout history`` reads it."""
         revision = (new["metadata"].get("annotations") or {}).get(rollout.REVISION)
         metadata = deployment["metadata"]
         if (metadata.get("annotations") or {}).get(rollout.REVISION) != revision:
@@ -161,7 +161,7 @@ class DeploymentController:
             await self._connection.patch(DEPLOYMENTS, metadata["name"], patch, metadata["namespace"])
 
     async def _roll(self, deployment: Object, new: Object, old: list[Object]) -> None:
-        """Up first, if there is room; else down, if availability allows."""
+        """Scale the new replica set up, if there is room; else old ones down, if availability allows."""
         size = rollout.new_set_size(deployment, sum(map(replicas_of, [*old, new])), replicas_of(new))
         if size != replicas_of(new):
             await self._resize(deployment, new, size)
@@ -172,7 +172,7 @@ class DeploymentController:
             await self._resize(deployment, candidate, sizes.get(candidate["metadata"]["name"], replicas_of(candidate)))
 
     async def _recreate(self, deployment: Object, new: Object | None, old: list[Object]) -> Object | None:
-        """All old pods go before the first new one comes."""
+        """Scale all old replica sets to zero, and create the new one once their pods are gone."""
         active = [candidate for candidate in old if replicas_of(candidate)]
         for candidate in active:
             await self._resize(deployment, candidate, 0)
@@ -299,7 +299,7 @@ def _available(deployment: Object, available: int) -> Object:
 def _with_progress(
     deployment: Object, status: Object, listed: list[Object], new: Object | None, everything: list[Object]
 ) -> list[Object]:
-    """Conditions Progressing and ReplicaFailure (progress.go, syncRolloutStatus)."""
+    """Update the conditions Progressing and ReplicaFailure (progress.go, syncRolloutStatus)."""
     failed = (
         conditions.find((candidate.get("status") or {}).get("conditions"), "ReplicaFailure")
         for candidate in [*([new] if new is not None else []), *everything]
@@ -368,7 +368,7 @@ def _seconds_left(deployment: Object, progressing: Object) -> float:
 
 
 def _seconds_to_deadline(deployment: Object, status: Object) -> float | None:
-    """When to look again whether the deployment is stuck."""
+    """Compute in how many seconds to check again whether the deployment is stuck; None if not at all."""
     current = conditions.find(status.get("conditions"), "Progressing")
     if current is None or not _has_deadline(deployment) or current.get("reason") == "ProgressDeadlineExceeded":
         return None

@@ -117,7 +117,7 @@ class DeviceTaintEviction:
         return None
 
     def _eviction_time(self, pod: Object) -> datetime | None:
-        """When the pod has to go; None if nothing evicts it."""
+        """Compute when the pod has to go; None if nothing evicts it."""
         times = []
         for key in _claim_keys(pod):
             claim: ResourceClaim | None = self._claims.get(key[1], key[0])
@@ -126,7 +126,7 @@ class DeviceTaintEviction:
         return min(times, default=None)
 
     def _times(self, result: DeviceRequestAllocationResult) -> Iterator[datetime]:
-        """For each taint of an allocated device that is not tolerated for ever: when its tolerations end."""
+        """Iterate over when tolerations end, for each taint of an allocated device that is not tolerated for ever."""
         for taint in self._taints(result):
             seconds = [
                 toleration.get("tolerationSeconds")

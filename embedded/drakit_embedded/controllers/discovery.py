@@ -13,7 +13,7 @@ from drakit_client.resources import Resource
 
 
 async def deletable(connection: Connection) -> list[Resource]:
-    """Every kind that can be listed, watched and deleted, each in the version that its group prefers."""
+    """List every kind that can be listed, watched and deleted, each in its group's preferred version."""
     found = _usable("", "v1", await connection.json("GET", "/api/v1"))
     groups = await connection.json("GET", "/apis")
     for group in groups["groups"]:

@@ -197,7 +197,7 @@ class GarbageCollector:
             await self._delete(node, "Background")
 
     async def _classify(self, node: _Node) -> tuple[set[str], set[str], set[str]]:
-        """Owners (by uid) that exist, that do not, and that wait in the foreground for this object."""
+        """Split owners (by uid): those that exist, that do not, and that wait for this object in the foreground."""
         solid, dangling, waiting = set(), set(), set()
         for reference in node.owners:
             uid = reference["uid"]
@@ -267,7 +267,7 @@ class GarbageCollector:
             return
 
     async def _delete(self, node: _Node, policy: _Policy) -> None:
-        """Only if it still is what the decision was made about; else the change brings it back here."""
+        """Delete an object if it is still as decided upon; otherwise its change queues it again."""
         try:
             await self._connection.delete(
                 node.resource,

@@ -98,7 +98,7 @@ class Created:
             self._objects[key_of(obj)] = obj
 
     def pending(self) -> list[Object]:
-        """Those not shown yet."""
+        """List the objects that the watch does not show yet."""
         seen = int(self._reflector.resource_version or 0)
         for key, obj in list(self._objects.items()):
             if int(obj["metadata"]["resourceVersion"]) <= seen:

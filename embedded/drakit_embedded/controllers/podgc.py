@@ -69,7 +69,7 @@ class PodGarbageCollector:
                 await self._remove(pod)
 
     async def _deleted_nodes(self, pods: list[Object]) -> set[str]:
-        """Nodes that have pods and are missing for long enough, checked with the server at last."""
+        """Find nodes of pods that have been missing for long enough, and ask the server for them once more."""
         names = {pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}
         now = time.monotonic()
         missing = {name for name in names if self._nodes.get(name) is None}

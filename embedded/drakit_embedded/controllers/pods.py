@@ -24,22 +24,22 @@ _PHASE_ORDER = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def is_active(pod: Object) -> bool:
-    """Whether the pod still does, or will do, its work."""
+    """Check whether the pod still does, or will do, its work."""
     return not is_terminal(pod) and not is_going(pod)
 
 
 def is_going(pod: Object) -> bool:
-    """Whether the pod is being deleted."""
+    """Check whether the pod is being deleted."""
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
 def is_ready(pod: Object) -> bool:
-    """Condition Ready."""
+    """Check whether the condition Ready is true."""
     return conditions.is_true(pod, "Ready")
 
 
 def seconds_to_available(pod: Object, min_ready_seconds: int) -> float | None:
-    """0 when the pod has been ready long enough, else how long to wait, None when it is not ready."""
+    """Compute how many seconds until the pod counts as available: 0 if it does, None while it is not ready."""
     ready = conditions.find(pod.get("status", {}).get("conditions"), "Ready")
     if ready is None or ready["status"] != "True":
         return None
@@ -50,7 +50,7 @@ def seconds_to_available(pod: Object, min_ready_seconds: int) -> float | None:
 
 
 def deletion_order(pods: Sequence[Object]) -> list[Object]:
-    """Those to delete first in front: least useful ones, as ActivePodsWithRanks in controller_utils.go has it."""
+    """Sort pods, those to delete first in front, as ActivePodsWithRanks in controller_utils.go does."""
     per_node = Counter(pod["spec"].get("nodeName") for pod in pods)
 
     def usefulness(pod: Object) -> tuple[bool, int, bool, int, int]:

@@ -81,7 +81,7 @@ class ResourceQuotaController:
             self._queue.add(key_of(new))
 
     def _object_changed(self, old: Object | None, new: Object | None, *, each: bool) -> None:
-        """Objects that came are counted too, for those that were admitted while a quota was being counted.
+        """Queue quotas after a change, also by new objects that were admitted while a quota was being counted.
 
         ``each``: whether every change of an object may change what it uses.
         """

@@ -96,7 +96,7 @@ class ResourceClaimController:
                     self._queue.add(("pod", *key_of(pod)))
 
     def _needs_work(self, pod: Object) -> bool:
-        """Whether a claim of the pod has to be created, or reserved because no scheduler did."""
+        """Check whether a claim of the pod has to be created, or reserved because no scheduler did."""
         if pod["metadata"].get("deletionTimestamp"):
             return False
         for pod_claim in pod["spec"].get("resourceClaims") or ():
@@ -169,7 +169,7 @@ class ResourceClaimController:
             await self._delete_if_unused(claim)
 
     async def _is_valid(self, namespace: str, consumer: ResourceClaimConsumerReference) -> bool:
-        """Only reservations of pods that surely are gone or done are removed; unknown kinds of consumers stay."""
+        """Check whether a reservation stays: it goes if its pod is certainly gone or done; unknown consumers stay."""
         if consumer.get("apiGroup") or consumer["resource"] != "pods":
             return True
         if consumer["uid"] in self._deleted_pods:
@@ -237,7 +237,7 @@ def _template_keys(pod: Object) -> Iterator[tuple[str, str]]:
 
 
 def _is_done(pod: Object) -> bool:
-    """Whether the pod has ended, or was deleted before any node had it."""
+    """Check whether the pod has ended, or was deleted before any node had it."""
     deleted_early = pod["metadata"].get("deletionTimestamp") and not pod["spec"].get("nodeName")
     return is_terminal(pod) or bool(deleted_early)
 

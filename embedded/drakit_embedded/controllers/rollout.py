@@ -25,24 +25,24 @@ _SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def replicas_of(obj: Object) -> int:
-    """``spec.replicas``, 1 if unset."""
+    """Read ``spec.replicas``, 1 if unset."""
     count: int = obj["spec"].get("replicas", 1)
     return count
 
 
 def available_of(replica_set: Object) -> int:
-    """``status.availableReplicas``."""
+    """Read ``status.availableReplicas``, 0 if unset."""
     count: int = (replica_set.get("status") or {}).get("availableReplicas", 0)
     return count
 
 
 def is_rolling(deployment: Object) -> bool:
-    """Strategy RollingUpdate, which is the default."""
+    """Check whether the strategy is RollingUpdate, which is the default."""
     return bool((deployment["spec"].get("strategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
 
 
 def fenceposts(deployment: Object) -> tuple[int, int]:
-    """(max surge, max unavailable) in pods; never both zero, or nothing could ever move."""
+    """Compute (max surge, max unavailable) in pods; never both zero, or nothing could ever move."""
     if not is_rolling(deployment):
         return 0, 0
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
@@ -104,7 +104,7 @@ def annotated_number(obj: Object, annotation: str) -> int | None:
 
 
 def new_set_size(deployment: Object, total: int, current: int) -> int:
-    """Size of the new replica set when ``total`` pods are asked for by all sets and ``current`` by the new one."""
+    """Compute the size of the new replica set: all sets ask for ``total`` pods now, the new one for ``current``."""
     desired = replicas_of(deployment)
     if not is_rolling(deployment) or current >= desired:
         return desired

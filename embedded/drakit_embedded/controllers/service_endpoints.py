@@ -20,26 +20,26 @@ _ZONE = "topology.kubernetes.io/zone"
 
 
 def is_wanted(service: Object) -> bool:
-    """Whether a controller makes the endpoints of a Service; those without a selector are made by hand."""
+    """Check whether a controller makes the endpoints of a Service; those without a selector are made by hand."""
     spec = service["spec"]
     return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
 
 
 def selects(service: Object, pod: Object) -> bool:
-    """Whether the pod has the labels that the Service looks for."""
+    """Check whether the pod has the labels that the Service looks for."""
     labels = pod["metadata"].get("labels") or {}
     return all(labels.get(key) == value for key, value in service["spec"]["selector"].items())
 
 
 def is_behind(pod: Object, *, leaving: bool) -> bool:
-    """Whether a selected pod has an address that counts; ``leaving``: also while it is being deleted."""
+    """Check whether a selected pod has an address that counts; ``leaving``: also while it is being deleted."""
     if is_terminal(pod) or not pod.get("status", {}).get("podIP"):
         return False
     return leaving or not pod["metadata"].get("deletionTimestamp")
 
 
 def families(service: Object) -> list[str]:
-    """``IPv4``, ``IPv6`` or both, the first family first."""
+    """List the families of a Service, the primary one first: ``IPv4``, ``IPv6`` or both."""
     return service["spec"].get("ipFamilies") or ["IPv4"]
 
 
@@ -66,7 +66,7 @@ def ports(service: Object, pod: Object) -> list[Object] | None:
 
 
 def _target(pod: Object, port: Object) -> int | None:
-    """FindPort: a number, or the port of a container that has the name and protocol."""
+    """Find the target port: a number, or that of the container port with the name and protocol (FindPort)."""
     target = port.get("targetPort") or port["port"]
     if isinstance(target, int):
         return target
@@ -140,7 +140,7 @@ def _unnamed(port: Object) -> Object:
 
 
 def _subset(reached: Mapping[str, bool], entries: Mapping[str, Object], listed: list[Object]) -> Object:
-    """``reached``: whether each address is ready."""
+    """Build a subset; ``reached`` says of each address whether it is ready."""
     subset: Object = {}
     for kind, wanted in (("addresses", True), ("notReadyAddresses", False)):
         ips = sorted((ip for ip, ready in reached.items() if ready is wanted), key=ipaddress.ip_address)

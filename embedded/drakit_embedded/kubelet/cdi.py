@@ -64,7 +64,7 @@ class CdiDirectories:
         self._parsed: dict[str, tuple[tuple[int, int, int], list[_Spec]]] = {}
 
     def inject(self, device_ids: Iterable[str]) -> Edits:
-        """Edits for devices like ``gpu.example.com/claim=x``; raises ``CdiError`` if any is not defined."""
+        """Merge the edits for devices like ``gpu.example.com/claim=x``; raises ``CdiError`` if any is not defined."""
         wanted = list(dict.fromkeys(device_ids))
         if not wanted:
             return Edits()
@@ -94,7 +94,7 @@ class CdiDirectories:
         return {key: spec for key, spec in found.items() if conflicts.get(key, -1) < spec.directory}
 
     def _specs(self) -> list[_Spec]:
-        """All specifications, those of later directories later."""
+        """Read all specifications, those of later directories later."""
         specs: list[_Spec] = []
         seen: set[str] = set()
         for index, directory in enumerate(self._directories):

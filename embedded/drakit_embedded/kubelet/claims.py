@@ -48,7 +48,7 @@ class DriverState:
     skips: frozenset[str] = frozenset()
 
     def does_skip(self, operation: str) -> bool:
-        """Whether ``NodePrepareResources`` or ``NodeUnprepareResources`` is not called for this driver."""
+        """Check whether ``NodePrepareResources`` or ``NodeUnprepareResources`` is not called for this driver."""
         return SKIP_ALL in self.skips or operation in self.skips
 
 
@@ -88,7 +88,7 @@ class ClaimInfo:
         return cls(metadata["uid"], metadata["name"], metadata["namespace"], states)
 
     def cdi_ids(self, request: str) -> list[str]:
-        """CDI devices for one request of the claim, or for all of them if ``request`` is empty."""
+        """List the CDI devices for one request of the claim, or for all of them if ``request`` is empty."""
         return [
             cdi_id
             for state in self.drivers.values()
@@ -110,7 +110,7 @@ class ClaimCache:
         return self._claims.get((namespace, name))
 
     def all(self) -> list[ClaimInfo]:
-        """Every claim."""
+        """List every claim."""
         return list(self._claims.values())
 
     def add(self, info: ClaimInfo) -> None:

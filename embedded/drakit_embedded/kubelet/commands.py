@@ -75,7 +75,7 @@ def course(command: list[str], variables: Mapping[str, str]) -> Course:
 
 
 def seconds(text: str) -> float | None:
-    """``500ms``, ``2``, ``2.5s``, ``1m`` in seconds; None for anything else."""
+    """Parse a duration such as ``500ms``, ``2``, ``2.5s``, ``1m`` into seconds; None for anything else."""
     match = _DURATION.fullmatch(text.strip())
     return None if match is None else float(match[1]) * _UNITS[match[2]]
 
@@ -105,7 +105,7 @@ def _script(script: str, variables: Mapping[str, str], found: Course, *, stop: b
 def _step(
     words: list[str], variables: Mapping[str, str], found: Course, now: float, *, silent: bool, built_in: bool
 ) -> Exit:
-    """One command that begins at ``now``; raises ``NotForeseen`` for one that is not known."""
+    """Simulate one command that begins at ``now``; raises ``NotForeseen`` for one that is not known."""
     printed, ended = _known([_program(words[0]), *words[1:]], variables, built_in=built_in)
     if printed is not None and not silent:
         found.print(now, printed)
@@ -134,7 +134,7 @@ def _known(words: list[str], variables: Mapping[str, str], *, built_in: bool) ->
 
 
 def _echo(texts: list[str]) -> str:
-    """As busybox has it: options ``-n`` and ``-e``, which may stand together."""
+    """Print as busybox's echo does: options ``-n`` and ``-e``, which may stand together."""
     newline, escapes = "\n", False
     while texts and re.fullmatch(r"-[neE]+", texts[0]):
         options, *texts = texts

@@ -64,7 +64,7 @@ class Container:
         self.ended.set()
 
     def seconds_left(self) -> float | None:
-        """Until it ends by itself; None if it does not."""
+        """Compute the seconds until it ends by itself; None if it does not."""
         if self.exit is None:
             return None
         return self.exit.seconds - (datetime.now(UTC) - self.started).total_seconds()
@@ -76,14 +76,14 @@ class Container:
         return [(when, text) for when, text in due if when <= end]
 
     def next_print(self) -> float | None:
-        """Seconds until it prints again; None if it does not."""
+        """Compute the seconds until it prints again; None if it does not."""
         if self.finished is not None:
             return None
         past = (datetime.now(UTC) - self.started).total_seconds()
         return min((each.seconds - past for each in self.output if each.seconds > past), default=None)
 
     def state(self) -> Object:
-        """``state`` of the container's status."""
+        """Build ``state`` of the container's status."""
         if self.finished is None:
             return {"running": {"startedAt": rfc3339(self.started)}}
         return {
@@ -98,7 +98,7 @@ class Container:
 
 
 def rfc3339(when: datetime) -> str:
-    """As ``metav1.Time`` prints it."""
+    """Print a time as ``metav1.Time`` does."""
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -128,7 +128,7 @@ def launch(pod: Object, container: Object, edits: Edits, pod_ip: str) -> Launch:
 
 
 def annotated_exit(pod: Object, name: str) -> Exit | None:
-    """When and how a container ends by annotation; raises ``ValueError`` for one that cannot be read."""
+    """Read from annotations when and how a container ends; raises ``ValueError`` for malformed ones."""
     annotations = pod["metadata"].get("annotations") or {}
     after = annotations.get(f"{EXIT_AFTER}.{name}", annotations.get(EXIT_AFTER))
     if after is None:
@@ -181,7 +181,7 @@ def _expanded(words: Iterable[str], known: Mapping[str, str]) -> list[str]:
 
 
 def environment(pod: Object, declared: Mapping[str, str], edits: Edits) -> dict[str, str]:
-    """All variables of a container: its own, then those of its devices, which win."""
+    """Collect all variables of a container: its own, then those of its devices, which win."""
     hostname = pod["spec"].get("hostname") or pod["metadata"]["name"]
     return {"HOSTNAME": hostname, **declared, **edits.environment}
 

@@ -81,7 +81,7 @@ class HealthCache:
         return changed
 
     def next_expiry(self) -> float | None:
-        """Seconds until some report becomes too old, None without reports."""
+        """Compute the seconds until some report becomes too old; None without reports."""
         now = time.monotonic()
         left = [seen + h.timeout - now for known in self._drivers.values() for h, seen in known.values()]
         return min((seconds for seconds in left if seconds > 0), default=None)

@@ -165,7 +165,7 @@ class Kubelet:
         return True
 
     def _adopt(self, run: PodRun) -> bool:
-        """Containers outlive the kubelet: take over those that an earlier one has started, as its status tells."""
+        """Take over containers that an earlier kubelet has started, as the pod's status tells: they outlive it."""
         status = run.pod.get("status", {})
         reported = {entry["name"]: entry for entry in status.get("containerStatuses") or ()}
         specs = run.pod["spec"]["containers"]
@@ -234,7 +234,7 @@ class Kubelet:
         return False
 
     def _is_crashing(self, run: PodRun, container: Container) -> bool:
-        """Whether an ended container has to wait before it is started again; the first time it need not."""
+        """Check whether an ended container has to wait before it is started again; the first time it need not."""
         delay = self._crash_delay(container)
         if delay <= 0:
             run.waiting.pop(container.name, None)
@@ -363,7 +363,7 @@ def _running_container(spec: Object, entry: Object, launched: Launch) -> Contain
 
 
 def _says(status: Object, wanted: Object) -> bool:
-    """Whether the API server has all of it already; conditions of others may be there too."""
+    """Check whether the API server has all of it already; conditions of others may be there too."""
     listed = status.get("conditions") or ()
     others = {key: value for key, value in wanted.items() if key != "conditions"}
     return all(status.get(key) == value for key, value in others.items()) and all(

@@ -166,7 +166,7 @@ def _select(container: Container, printed: list[tuple[datetime, str]], query: Ma
 
 
 def _lines(printed: Iterable[tuple[datetime, str]]) -> list[tuple[datetime, str]]:
-    """Lines with their ends, each with the time of its beginning; the last one may have no end."""
+    """Split into lines with their ends, each with the time of its beginning; the last one may have no end."""
     lines: list[tuple[datetime, str]] = []
     for when, text in printed:
         for line in _LINE.findall(text):

@@ -109,7 +109,7 @@ def _refusals() -> Iterator[None]:
 
 
 async def get_info(channel: grpc.aio.Channel) -> PluginInfo:
-    """Registration.GetInfo."""
+    """Call Registration.GetInfo."""
     call = channel.unary_unary(
         wire.GET_INFO,
         request_serializer=registration_v1_pb2.InfoRequest.SerializeToString,
@@ -121,7 +121,7 @@ async def get_info(channel: grpc.aio.Channel) -> PluginInfo:
 
 
 async def notify_registration(channel: grpc.aio.Channel, error: str) -> None:
-    """Registration.NotifyRegistrationStatus; registered if ``error`` is empty."""
+    """Call Registration.NotifyRegistrationStatus; the plugin is registered if ``error`` is empty."""
     call = channel.unary_unary(
         wire.NOTIFY_REGISTRATION_STATUS,
         request_serializer=registration_v1_pb2.RegistrationStatus.SerializeToString,
@@ -142,7 +142,7 @@ class PluginClient:
         self._messages = _MESSAGES[dra_version]
 
     async def prepare(self, claims: Sequence[ClaimInfo]) -> dict[str, Prepared]:
-        """NodePrepareResources: the answer for each claim by its uid."""
+        """Call NodePrepareResources; returns the answer for each claim by its uid."""
         messages = self._messages
         response = await self._call(
             wire.PREPARE_METHOD,
@@ -154,7 +154,7 @@ class PluginClient:
         }
 
     async def unprepare(self, claims: Sequence[ClaimInfo]) -> dict[str, str]:
-        """NodeUnprepareResources: the error of each claim by its uid, empty for success."""
+        """Call NodeUnprepareResources; returns the error of each claim by its uid, empty for success."""
         messages = self._messages
         response = await self._call(
             wire.UNPREPARE_METHOD,
@@ -164,7 +164,7 @@ class PluginClient:
         return {uid: result.error for uid, result in response.claims.items()}
 
     async def watch_health(self) -> AsyncIterator[list[Report]]:
-        """NodeWatchResources: one list for each message, until the plugin ends the stream."""
+        """Call NodeWatchResources: one list for each message, until the plugin ends the stream."""
         assert self._health_version is not None
         messages = _HEALTH_MESSAGES[self._health_version]
         call = self._channel.unary_stream(

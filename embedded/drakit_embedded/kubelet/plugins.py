@@ -72,7 +72,7 @@ class Plugins:
         self._closing: set[asyncio.Task[None]] = set()
 
     def names(self) -> list[str]:
-        """Drivers with at least one registered plugin."""
+        """List the drivers with at least one registered plugin."""
         return list(self._plugins)
 
     def get(self, driver: str) -> Plugin:

@@ -58,19 +58,19 @@ class PodRun:
         return policy
 
     def will_restart(self, container: Container) -> bool:
-        """Whether the policy starts an ended container again."""
+        """Check whether the policy starts an ended container again."""
         if self.deleting or self.restart_policy == "Never":
             return False
         return self.restart_policy == "Always" or container.code != 0
 
     def has_ended(self) -> bool:
-        """Whether every container has ended and none starts again."""
+        """Check whether every container has ended and none starts again."""
         names = [spec["name"] for spec in self.pod["spec"]["containers"]]
         runs = [self.containers[name] for name in names if name in self.containers]
         return len(runs) == len(names) and not any(run.running or self.will_restart(run) for run in runs)
 
     def stop(self) -> None:
-        """SIGTERM: simulated containers end at once and cleanly."""
+        """Stop all containers: simulated ones end at once on SIGTERM, with exit code 0."""
         now = datetime.now(UTC)
         self.stopped = True
         for container in self.containers.values():
@@ -78,7 +78,7 @@ class PodRun:
                 container.finish(0, now)
 
     def phase(self) -> str:
-        """Pending, Running, Succeeded or Failed."""
+        """Compute the phase: Pending, Running, Succeeded or Failed."""
         if not self.containers:
             return "Pending"
         if self.waiting and not any(run.restarts or run.running for run in self.containers.values()):
@@ -128,7 +128,7 @@ class PodRun:
         return [{**condition, **observed, **_transition(listed, condition)} for condition in wanted]
 
     def _sandbox_state(self) -> Object:
-        """``GeneratePodReadyToStartContainersCondition``."""
+        """Build the condition of the sandbox (``GeneratePodReadyToStartContainersCondition``)."""
         if self.sandbox and not self.stopped:
             return {"status": "True"}
         message = "pod sandbox is not ready" if self.sandbox else "no pod sandbox exists"

@@ -93,7 +93,7 @@ class Registrar:
         return failures.not_before if failures is not None else 0.0
 
     def _scan(self) -> tuple[dict[Path, int], dict[str, _Identity]]:
-        """All directories with their times, taken before they were read, and all sockets in them."""
+        """List all directories with their times, taken before they were read, and all sockets in them."""
         directories: dict[Path, int] = {}
         found: dict[str, _Identity] = {}
         waiting = [self._directory]
@@ -176,7 +176,7 @@ class Registrar:
 
 
 def _modified(directory: Path) -> int:
-    """When a directory was last changed, in nanoseconds; 0 if there is none."""
+    """Read when a directory was last changed, in nanoseconds; 0 if it does not exist."""
     try:
         return directory.stat().st_mtime_ns
     except FileNotFoundError:

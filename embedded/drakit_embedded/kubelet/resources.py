@@ -64,11 +64,11 @@ class Resources:
             raise PrepareError(f"unprepare dynamic resources: {error}") from error
 
     def stale_pods(self, active: Iterable[str]) -> set[str]:
-        """Pods that still have references to claims but are not among the active ones."""
+        """Find pods that still have references to claims but are not among the active ones."""
         return {uid for info in self._cache.all() for uid in info.pods} - set(active)
 
     def holds(self, pod_uid: str) -> bool:
-        """Whether the pod may still have prepared claims; such a pod does not count as finished yet."""
+        """Check whether the pod may still have prepared claims; such a pod does not count as finished yet."""
         return bool(self._cache.of_pod(pod_uid))
 
     def cdi_ids(self, pod: Object, container: Object) -> list[str]:
@@ -86,7 +86,7 @@ class Resources:
         return found
 
     def allocated(self, pod: Object, container: Object) -> list[Object]:
-        """``allocatedResourcesStatus`` of a container: the health of each device of each claim that it names."""
+        """Build ``allocatedResourcesStatus`` of a container: the health of each device of each claim that it names."""
         if not self._release.reports_health:
             return []
         entries = {entry["name"]: entry for entry in pod["spec"].get("resourceClaims") or ()}
@@ -102,7 +102,7 @@ class Resources:
         return statuses
 
     def users_of(self, driver: str, devices: Iterable[tuple[str, str]]) -> set[str]:
-        """Pods (by uid) that have any of these devices (pool, name) of a driver."""
+        """Find the pods (by uid) that have any of these devices (pool, name) of a driver."""
         wanted = set(devices)
         return {
             uid
@@ -262,7 +262,7 @@ def _names(pod: Object) -> list[tuple[str, bool]]:
 
 
 def _container_requests(pod: Object, container: Object) -> list[tuple[str, str]]:
-    """(claim, request) pairs of a container; the request is empty where the container takes all of a claim."""
+    """List (claim, request) of a container; the request is empty where the container takes all of a claim."""
     asked: dict[str, list[str]] = {}
     for entry in (container.get("resources") or {}).get("claims") or ():
         asked.setdefault(entry["name"], []).append(entry.get("request", ""))

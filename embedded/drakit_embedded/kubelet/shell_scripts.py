@@ -98,7 +98,7 @@ class _Reader:
             self._at = len(self._text) if end < 0 else end
 
     def _redirected(self, descriptor: str) -> bool:
-        """Whether the output goes to a file, and not to the log, which has standard error, too."""
+        """Check whether the output goes to a file, and not to the log, which has standard error, too."""
         if descriptor not in ("1", "2"):
             raise NotForeseen(f"{descriptor}>")
         self._at += 2 if self._text.startswith(">>", self._at) else 1
@@ -114,7 +114,7 @@ class _Reader:
         return descriptor == "1" and target[0] not in _LOGGED
 
     def _word(self) -> list[str]:
-        """One word, of which variables without quotes may make several, or none."""
+        """Read one word, of which variables without quotes may make several, or none."""
         words: list[str] = []
         word: str | None = None
         while (sign := self._peek()) and sign not in " \t\n;&|>":

@@ -222,7 +222,7 @@ class KubeletSimulator:
 
 
 def _number_of(pod: Object) -> int:
-    """Which address of the network an earlier simulator gave to a pod; 0 if none."""
+    """Find which address of the network an earlier simulator gave to a pod; 0 if none."""
     try:
         address = ipaddress.IPv4Address(pod.get("status", {}).get("podIP", ""))
     except ValueError:

@@ -12,12 +12,12 @@ NOTHING, ONE = ZERO, Quantity.of(1)
 
 
 def parsed(given: Mapping[str, Any] | None) -> Amounts:
-    """From JSON, which has been validated."""
+    """Parse amounts from JSON, which has been validated."""
     return {name: Quantity.parse(value) for name, value in (given or {}).items()}
 
 
 def texts(amounts: Amounts) -> dict[str, str]:
-    """As JSON."""
+    """Convert amounts to JSON."""
     return {name: str(value) for name, value in amounts.items()}
 
 
@@ -40,17 +40,17 @@ def increase(new: Amounts, old: Amounts) -> Amounts:
 
 
 def masked(amounts: Amounts, names: Collection[str]) -> Amounts:
-    """Only some of them."""
+    """Select the amounts of these names."""
     return {name: value for name, value in amounts.items() if name in names}
 
 
 def nonzero(amounts: Amounts) -> Amounts:
-    """Without those that are nothing."""
+    """Drop the amounts that are zero."""
     return {name: value for name, value in amounts.items() if value.nanos}
 
 
 def beyond(amounts: Amounts, limits: Amounts) -> list[str]:
-    """Names of which there is more than their limit."""
+    """List the names whose amount exceeds their limit."""
     return [name for name, value in amounts.items() if name in limits and value > limits[name]]
 
 

@@ -94,7 +94,7 @@ def _of_extended(used: Amounts, classes: DeviceClasses, by_pod: Amounts) -> Amou
 
 
 def is_for_extended(claim: Object) -> bool:
-    """Whether a claim was made for a pod's extended resources."""
+    """Check whether a claim was made for a pod's extended resources."""
     return (claim["metadata"].get("annotations") or {}).get(_FOR_EXTENDED) == "true"
 
 

@@ -28,7 +28,7 @@ class DeviceClasses:
         return self._extended.get(name, "")
 
     def has(self, resource: str) -> bool:
-        """Whether an extended resource is devices of a class."""
+        """Check whether an extended resource is devices of a class."""
         return resource in self._extended.values() or (
             resource.startswith(DEVICE_CLASS) and resource.removeprefix(DEVICE_CLASS) in self._names
         )

@@ -44,12 +44,12 @@ class Evaluator:
     counts_status: bool = False
 
     def covers(self, quota: Object, names: Iterable[str], obj: Object) -> bool:
-        """Whether a quota with these names is about an object."""
+        """Check whether a quota with these names is about an object."""
         return bool(self.matching(names)) and all(self.in_scope(scope, obj) for scope in scopes.of(quota))
 
 
 def is_counted(group: str, plural: str, subresource: str = "") -> bool:
-    """Whether writes of a kind, or of a subresource of it, may count."""
+    """Check whether writes of a kind, or of a subresource of it, may count."""
     if not subresource:
         return (group, plural) not in _IGNORED
     known = _KNOWN.get((group, plural))

@@ -50,55 +50,55 @@ def count_of(group: str, plural: str) -> str:
 
 
 def is_huge_pages(name: str) -> bool:
-    """Whether it is memory in pages of one size."""
+    """Check whether it is memory in pages of one size."""
     return name.startswith(HUGE_PAGES)
 
 
 def is_huge_pages_in_quota(name: str) -> bool:
-    """Whether it limits such memory: its name, with or without ``requests.``."""
+    """Check whether it limits such memory: its name, with or without ``requests.``."""
     return name.startswith((HUGE_PAGES, REQUESTS + HUGE_PAGES))
 
 
 def is_standard_in_quota(name: str) -> bool:
-    """Whether a quota can have it without a prefix."""
+    """Check whether a quota can have it without a prefix."""
     return name in _STANDARD or is_huge_pages_in_quota(name)
 
 
 def is_standard(name: str) -> bool:
-    """Whether a limit range can."""
+    """Check whether a limit range can."""
     return name == "storage" or is_standard_in_quota(name)
 
 
 def is_standard_of_containers(name: str) -> bool:
-    """Whether a container can have it without a prefix."""
+    """Check whether a container can have it without a prefix."""
     return name in COMPUTE or is_huge_pages(name)
 
 
 def is_native(name: str) -> bool:
-    """Whether it is Kubernetes' own: without a prefix, or with one of Kubernetes."""
+    """Check whether it is Kubernetes' own: without a prefix, or with one of Kubernetes."""
     return "/" not in name or _NATIVE in name
 
 
 def can_be_overcommitted(name: str) -> bool:
-    """Whether more of it may be promised than there is (IsOvercommitAllowed)."""
+    """Check whether more of it may be promised than there is (IsOvercommitAllowed)."""
     return is_native(name) and not is_huge_pages(name)
 
 
 def is_extended(name: str) -> bool:
-    """Whether it is somebody else's, and a quota can limit it."""
+    """Check whether it is somebody else's, and a quota can limit it."""
     return not is_native(name) and not name.startswith(REQUESTS) and not formats.label_key(REQUESTS + name)
 
 
 def is_whole(name: str) -> bool:
-    """Whether there are only whole ones of it."""
+    """Check whether there are only whole ones of it."""
     return name in _COUNTS or is_extended(name)
 
 
 def is_extended_in_pods(name: str) -> bool:
-    """Whether a pod may ask for it as an extended resource, that of a device class included."""
+    """Check whether a pod may ask for it as an extended resource, that of a device class included."""
     return name.startswith(DEVICE_CLASS) or is_extended(name)
 
 
 def is_extended_in_quota(name: str) -> bool:
-    """Whether it limits an extended resource: ``requests.`` and its name."""
+    """Check whether it limits an extended resource: ``requests.`` and its name."""
     return name.startswith(REQUESTS) and (name.startswith(REQUESTS + DEVICE_CLASS) or not is_native(name))

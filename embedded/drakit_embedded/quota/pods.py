@@ -91,14 +91,14 @@ def constraints(names: Iterable[str], pod: Object) -> str:
 
 
 def has_pod_level(spec: Object) -> bool:
-    """Whether anything in the resources of a pod is such that a pod as a whole can have it."""
+    """Check whether anything in the resources of a pod is such that a pod as a whole can have it."""
     resources = spec.get("resources") or {}
     names = [name for side in ("requests", "limits") for name in resources.get(side) or ()]
     return any(map(is_of_pods, names))
 
 
 def in_scope(requirement: Requirement, pod: Object) -> bool:
-    """Whether a pod is in a scope of a quota."""
+    """Check whether a pod is in a scope of a quota."""
     spec = pod.get("spec") or {}
     match requirement.get("scopeName"):
         case "Terminating":
@@ -117,7 +117,7 @@ def in_scope(requirement: Requirement, pod: Object) -> bool:
 
 
 def is_terminating(pod: Object) -> bool:
-    """Whether the pod has a deadline."""
+    """Check whether the pod has a deadline."""
     seconds = (pod.get("spec") or {}).get("activeDeadlineSeconds")
     return seconds is not None and int(seconds) >= 0
 

@@ -18,7 +18,7 @@ def of(quota: Object) -> list[Requirement]:
 
 
 def has_value(requirement: Requirement, value: str | None) -> bool:
-    """Whether a value (none, if it is not set) is what a requirement wants."""
+    """Check whether a value (none, if it is not set) is what a requirement wants."""
     values = requirement.get("values") or ()
     match requirement.get("operator"):
         case "Exists":

@@ -23,7 +23,7 @@ def matching(names: Iterable[str]) -> list[str]:
 
 
 def usage(claim: Object) -> Amounts:
-    """One claim, and the storage that it asks for; both also by storage class."""
+    """Count one claim, and the storage that it asks for; both also by storage class."""
     used: Amounts = {_COUNT: ONE, "persistentvolumeclaims": ONE}
     spec = claim.get("spec") or {}
     storage = parsed((spec.get("resources") or {}).get("requests")).get("storage")
@@ -38,7 +38,7 @@ def usage(claim: Object) -> Amounts:
 
 
 def in_scope(requirement: Requirement, claim: Object) -> bool:
-    """Whether a claim is in a scope of a quota: by one of its classes of attributes."""
+    """Check whether a claim is in a scope of a quota: by one of its classes of attributes."""
     if requirement.get("scopeName") != "VolumeAttributesClass":
         return False
     classes = _attribute_classes(claim)

@@ -17,6 +17,6 @@ def raise_limit() -> None:
 
 
 def connections(share: float) -> int:
-    """How many connections a server may hold that is given a share (0 to 1) of this process's descriptors."""
+    """Compute how many connections a server may hold with a share (0 to 1) of this process's descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(int((_ENOUGH if soft == resource.RLIM_INFINITY else min(soft, _ENOUGH)) * share), 1)

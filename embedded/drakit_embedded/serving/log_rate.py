@@ -28,7 +28,7 @@ class LogRate(logging.Filter):
         self._left_out: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is logged; one that is may say more than it did."""
+        """Check whether a record is logged; one that is may say more than it did."""
         key, now = str(record.msg), self._clock()
         told = self._told.get(key)
         if told is not None and now - told < self._seconds:

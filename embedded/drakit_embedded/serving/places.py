@@ -47,7 +47,7 @@ class Places:
             self.most = min(self.most + 1, self._most_ever)
 
     def shrink(self) -> None:
-        """There are fewer descriptors than places: have fewer, until connections have ended by themselves."""
+        """Reduce the places, as there are fewer descriptors, until connections have ended by themselves."""
         fewer = min(self.most, len(self)) * 3 // 4
         self.most = min(max(fewer, len(self._known) + _RESERVED), self._most_ever)
         while self.full and self.make_room():
@@ -67,7 +67,7 @@ class Places:
         return True
 
     def _forget(self, connection: socket.socket) -> bool:
-        """Whether a connection had a place until now."""
+        """Check whether a connection had a place until now."""
         had_one = connection in self
         self._strangers.pop(connection, None)
         self._known.discard(connection)

@@ -58,7 +58,7 @@ def verbs(served: Served) -> list[str]:
 
 
 def version_info(emulated: str) -> Object:
-    """``/version``: of the newest release, whatever it emulates, which is told beside it (e.g. ``1.35``).
+    """Build the answer of ``/version``: the newest release, with the one it emulates beside it (e.g. ``1.35``).
 
     The versions of parts that it can work with go back to the release before, but not beyond the oldest that can be
     emulated (k8s.io/component-base/compatibility/version.go).
@@ -94,13 +94,13 @@ def core_versions(address: str) -> Object:
 
 
 def group_list(catalog: Catalog) -> Object:
-    """``/apis``."""
+    """Build the APIGroupList that ``/apis`` answers with."""
     groups = [_group(name, versions) for name, versions in catalog.groups().items()]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(catalog: Catalog, name: str) -> Object | None:
-    """``/apis/GROUP``, or None if there is no such group."""
+    """Build the APIGroup of ``/apis/GROUP``; None if there is no such group."""
     versions = catalog.groups().get(name)
     if versions is None:
         return None
@@ -113,7 +113,7 @@ def _group(name: str, versions: list[str]) -> Object:
 
 
 def resource_list(catalog: Catalog, group_name: str, version: str) -> Object | None:
-    """``/api/v1`` or ``/apis/GROUP/VERSION``, or None if it is not served."""
+    """Build the APIResourceList of ``/api/v1`` or ``/apis/GROUP/VERSION``; None if that is not served."""
     kinds = catalog.in_version(group_name, version)
     if not kinds:
         return None
@@ -225,5 +225,5 @@ def _aggregated_subresource(served: Served, name: str) -> Object:
 
 
 def _response_kind(group_name: str, version: str, kind: str) -> Object:
-    """Without group and version where those are the list's."""
+    """Build a ``responseKind``; group and version are empty where they are those of the list."""
     return {"group": group_name, "version": version, "kind": kind}

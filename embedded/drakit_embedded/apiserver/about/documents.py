@@ -160,7 +160,7 @@ def _health(endpoint: str, check: str, query: Query) -> web.Response:
 
 
 def _check_route(request: web.BaseRequest, below: list[str], offered: tuple[str, ...]) -> None:
-    """Whether a route that gives one form of answer is for a request."""
+    """Check whether a route that gives one form of answer is for a request."""
     if below:
         raise statuses.unknown_resource()
     _read_only(request)

@@ -57,7 +57,7 @@ CHECKS = {
 
 
 def answer(endpoint: str, *, verbose: bool, excluded: Sequence[str]) -> web.Response:
-    """All checks but the excluded ones: "ok" or, when ``verbose``, a line for each."""
+    """Answer with all checks but the excluded ones: "ok" or, when ``verbose``, a line for each."""
     if not verbose:
         return web.Response(text="ok", headers=headers.TEXT)
     names = CHECKS[endpoint]
@@ -76,6 +76,6 @@ def single() -> web.Response:
 
 
 def paths() -> list[str]:
-    """Where all of this is."""
+    """List the paths of all health endpoints and their checks."""
     found = [f"/{endpoint}/{name}" for endpoint, names in CHECKS.items() for name in names]
     return [*found, *(f"/{endpoint}" for endpoint in CHECKS)]

@@ -28,7 +28,7 @@ def name_requester(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def restrict_subject(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for a client certificate of the group that may do everything (CertificateSubjectRestriction)."""
+    """Refuse client certificates of the group ``system:masters`` with 403 (CertificateSubjectRestriction)."""
     spec = _spec(attributes.object)
     if spec.get("signerName") != _API_SERVER_CLIENT or MASTERS not in organizations(parsed(spec["request"])):
         return
@@ -36,19 +36,19 @@ def restrict_subject(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def approve(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for who may not approve what this signer is asked for (CertificateApproval)."""
+    """Refuse approval with 403 if the user may not approve requests for this signer (CertificateApproval)."""
     if attributes.subresource == "approval":
         _check(attributes, cluster, "approve", "approve requests with", _signer(attributes.old))
 
 
 def sign(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for who changes certificate or conditions and may not sign for this signer (CertificateSigning)."""
+    """Refuse with 403 to set certificate or conditions if the user may not sign (CertificateSigning)."""
     if attributes.subresource == "status" and _signed(attributes.object) != _signed(attributes.old):
         _check(attributes, cluster, "sign", "sign requests with", _signer(attributes.old))
 
 
 def attest(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for who may not say which authorities are a signer's (ClusterTrustBundleAttest)."""
+    """Refuse a trust bundle with 403 if the user may not attest for its signer (ClusterTrustBundleAttest)."""
     bundle = attributes.object
     if not (signer := _signer(bundle)) or (bundle is not None and only_garbage(attributes, bundle)):
         return
@@ -56,7 +56,7 @@ def attest(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _check(attributes: Attributes, cluster: GuardedCluster, verb: str, doing: str, signer: str) -> None:
-    """Rights are given for a signer, or for all of its domain."""
+    """Check whether the user has the verb for the signer, or for all signers of its domain."""
     for name in (signer, f"{signer.split('/')[0]}/*"):
         access = Access(attributes.user, verb, attributes.kind.group, "signers", name=name)
         if cluster.authorizer.decide(access).allowed:

@@ -94,9 +94,9 @@ class Admission:
         self._mutating, self._validating = Chain(MUTATING), Chain(VALIDATING)
 
     def admit(self, attributes: Attributes, cluster: GuardedCluster) -> None:
-        """Before the rules of the kind: may change ``attributes.object``."""
+        """Run the mutating plugins, before the rules of the kind; they may change ``attributes.object``."""
         self._mutating.run(attributes, cluster)
 
     def validate(self, attributes: Attributes, cluster: GuardedCluster) -> None:
-        """After them, on the object as it would be stored."""
+        """Run the validating plugins, after those rules, on the object as it would be stored."""
         self._validating.run(attributes, cluster)

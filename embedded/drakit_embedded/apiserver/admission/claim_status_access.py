@@ -75,7 +75,7 @@ def _refusal(access: Access, cluster: GuardedCluster) -> str:
 
 
 def _changed_drivers(new: Object, old: Object) -> set[str]:
-    """Drivers with an entry that was added, removed or changed."""
+    """Find the drivers with a device status that was added, removed or changed."""
     same = comparison(schema.load(), "resource/v1.AllocatedDeviceStatus")
     before = {device_id(device): device for device in old.get("devices") or ()}
     changed = set()

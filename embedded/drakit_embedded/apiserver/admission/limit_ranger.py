@@ -56,7 +56,7 @@ def _fill_in(spec: Object, defaults: dict[str, Object]) -> Iterator[str]:
 
 
 def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for an object beyond the limits."""
+    """Refuse an object beyond the limits with 403."""
     obj = attributes.object
     if attributes.subresource or obj is None or (attributes.old or {}).get("metadata", {}).get("deletionTimestamp"):
         return

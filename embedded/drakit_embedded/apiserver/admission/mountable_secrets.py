@@ -16,7 +16,7 @@ _CONTAINERS = (("initContainers", "init container"), ("containers", "container")
 
 
 def faults(spec: Object, account: Object) -> Iterator[str]:
-    """Why a pod may not have some of the secrets in its spec, in the order in which Kubernetes looks at them."""
+    """Report why a pod may not have some of the secrets in its spec, in the order of Kubernetes' checks."""
     if (account["metadata"].get("annotations") or {}).get(_ENFORCED) not in _TRUE:
         return
     own, name = _names(account, "secrets"), account["metadata"]["name"]
@@ -40,7 +40,7 @@ def _names(account: Object, field: str) -> set[str]:
 
 
 def _used(spec: Object) -> Iterator[tuple[str, str]]:
-    """Names of secrets in volumes and variables, and where they stand."""
+    """Find the names of secrets in volumes and variables, and where they stand."""
     for volume in spec.get("volumes") or ():
         if volume.get("secret") is not None:
             yield volume["secret"].get("secretName", ""), "volume with"

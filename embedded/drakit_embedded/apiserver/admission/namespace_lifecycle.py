@@ -13,7 +13,7 @@ _NAMESPACES = ("", "namespaces")
 
 
 def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """404 or 403 for a create in such a namespace, 403 for deleting one that every cluster has."""
+    """Refuse a create in a missing (404) or terminating (403) namespace, and (403) deleting a built-in namespace."""
     if attributes.resource == _NAMESPACES:
         if attributes.operation == "DELETE" and attributes.name in _IMMORTAL:
             raise attributes.refused("this namespace may not be deleted")

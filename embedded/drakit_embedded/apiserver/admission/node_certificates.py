@@ -20,7 +20,7 @@ _MAY_SIGN = "request-serviceaccounts-podcertificate-signer"
 
 
 def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 or 500 for a request that is not for a pod of this node, its account and a signer that it needs."""
+    """Refuse (403, 500) a request that is not for a pod of this node, its account and a signer that it needs."""
     if not cluster.gates.enabled(_GATE):
         raise attributes.refused(f"{_GATE} feature gate is disabled")
     if attributes.operation != "CREATE":
@@ -107,7 +107,7 @@ def _who(attributes: Attributes, spec: Object) -> str:
 
 
 def _missing(what: str, name: str, shown: str) -> StatusError:
-    """As the lister of that kind says it, wrapped."""
+    """Build the error of a missing object, as the lister of its kind words it."""
     not_found = f"{what.replace(' ', '')} {quote(name)} not found"
     return _error(f"while retrieving {what} {quote(shown)} named in the {_GATE}: {not_found}")
 

@@ -20,7 +20,7 @@ FEATURE = "DRANodeAllocatableResources"
 
 
 def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for a slice of which a device takes from nodes that do not say that they can do that, or do not exist."""
+    """Refuse with 403 a slice with devices that take resources of nodes which lack that feature or do not exist."""
     if not (cluster.gates.enabled(FEATURE) and cluster.gates.enabled("NodeDeclaredFeatures")):
         return
     spec = (attributes.object or {}).get("spec") or {}
@@ -30,7 +30,7 @@ def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _check(device: Object, placed: Object, attributes: Attributes, cluster: GuardedCluster) -> None:
-    """``placed`` says where the device is: it itself, or the slice."""
+    """Check the nodes of a device; ``placed`` says where it is: the device itself, or its slice."""
     name, selector = placed.get("nodeName"), placed.get("nodeSelector")
     if name:
         node = cluster.find("nodes", "", name)

@@ -22,7 +22,7 @@ def node_of(obj: Object | None) -> str:
 
 
 def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for a pod, or a part of it, that is not for this node to write."""
+    """Refuse with 403 a write to a pod, or a part of it, that is not for this node to write."""
     match attributes.subresource:
         case "":
             _whole_pod(node, attributes, cluster)
@@ -84,7 +84,7 @@ def _check_owner(node: str, attributes: Attributes, owners: list[Object], cluste
 
 
 def _references(pod: Object) -> Iterator[str]:
-    """Other objects that a pod needs, as a refusal names them (pkg/api/pod/util.go HasAPIObjectReference)."""
+    """Find what kinds of objects a pod refers to, as refusals name them (pkg/api/pod/util.go HasAPIObjectReference)."""
     spec = pod.get("spec") or {}
     if spec.get("serviceAccountName"):
         yield "serviceaccounts"

@@ -40,7 +40,7 @@ Rule = Callable[[str, Attributes, GuardedCluster], None]
 
 
 def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for what is not the node's own; requests of others pass."""
+    """Refuse with 403 a write of a kubelet to what is not its node's own; requests of others pass."""
     node = attributes.user.node
     if node is None:
         return
@@ -78,7 +78,7 @@ def _node(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _foreign_labels(node: Object, before: dict[str, str]) -> list[str]:
-    """Labels that are changed and not for kubelets to change: they would draw pods to the node."""
+    """Find changed labels that kubelets may not change, since these would draw pods to the node."""
     labels = node["metadata"].get("labels") or {}
     changed = {key for key in (*labels, *before) if labels.get(key) != before.get(key)}
     return sorted(key for key in changed if _is_foreign(key))

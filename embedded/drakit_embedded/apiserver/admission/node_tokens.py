@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.registry.podspec import pod_references
 
 
 def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for a token that is not for a pod of this node."""
+    """Refuse a token with 403 that is not for a pod of this node."""
     if attributes.operation != "CREATE" or attributes.subresource != "token":
         return
     spec = (attributes.object or {}).get("spec") or {}

@@ -68,7 +68,7 @@ def _default_class(cluster: GuardedCluster) -> Object | None:
 
 
 def validate_class(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for a second default class."""
+    """Refuse a second default class with 403."""
     wanted = attributes.object
     if attributes.subresource or not (wanted or {}).get("globalDefault"):
         return

@@ -43,7 +43,7 @@ class _Surroundings:
 
 
 def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for what would exceed a quota; otherwise ``status.used`` of the quotas grows with the commit."""
+    """Refuse with 403 what would exceed a quota; otherwise the commit increases ``status.used`` of the quotas."""
     if not attributes.namespace or not is_counted(*attributes.resource, attributes.subresource):
         return
     records = cluster.store.named("resourcequotas").select(attributes.namespace)
@@ -58,7 +58,7 @@ def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _counts(judge: Evaluator, attributes: Attributes) -> bool:
-    """Whether the write may change what is used."""
+    """Check whether the write may change what is used."""
     if attributes.operation == "CREATE" or judge.counts_updates:
         return True
     if attributes.resource != ("", "pods"):
@@ -87,7 +87,7 @@ def _charges(
 
 
 def _concerns(judge: Evaluator, attributes: Attributes, quota: Object, obj: Object) -> bool:
-    """Whether a quota is about the object; 403 if it is not known how much of it is used."""
+    """Check whether a quota is about the object; 403 if it is not known how much of it is used."""
     status, name = quota.get("status") or {}, quota["metadata"]["name"]
     hard = list(status.get("hard") or ())
     if not judge.covers(quota, hard, obj):

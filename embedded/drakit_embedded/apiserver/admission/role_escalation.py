@@ -24,7 +24,7 @@ _OF_GARBAGE = ("ownerReferences", "finalizers", "resourceVersion", "managedField
 
 
 def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """403 for rules that the user does not hold, unless it may ``escalate`` or ``bind``."""
+    """Refuse rules with 403 that the user does not hold, unless it may ``escalate`` or ``bind``."""
     wanted = attributes.object
     if wanted is None or attributes.user.superuser or only_garbage(attributes, wanted):
         return
@@ -35,7 +35,7 @@ def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def only_garbage(attributes: Attributes, new: Object) -> bool:
-    """Whether an update changes nothing but what the garbage collector writes (IsOnlyMutatingGCFields)."""
+    """Check whether an update changes nothing but what the garbage collector writes (IsOnlyMutatingGCFields)."""
     old, same = attributes.old, comparison(*structures.types_of(attributes.kind))
     return old is not None and same(_without_garbage(new), _without_garbage(old))
 
@@ -78,12 +78,12 @@ def _check_binding(attributes: Attributes, binding: Object, cluster: GuardedClus
 
 
 def _refused(attributes: Attributes, obj: Object, why: str) -> StatusError:
-    """Unlike a plugin, the storage does not know a name that is yet to be generated."""
+    """Build the 403; unlike plugins, upstream's storage does not know a name that is yet to be generated."""
     return forbidden(attributes.kind.plural, attributes.kind.group, obj["metadata"].get("name", ""), why)
 
 
 def _lacking(attributes: Attributes, cluster: GuardedCluster, wanted: Iterable[Rule]) -> str:
-    """Which of the rules the user does not hold, or nothing."""
+    """Say which of the rules the user does not hold; empty if it holds all."""
     user = attributes.user
     held, error = cluster.authorizer.rbac.rules(user, attributes.namespace)
     lacking = missing(held, wanted)

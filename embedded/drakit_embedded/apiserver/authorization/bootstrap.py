@@ -51,7 +51,7 @@ def node_rules() -> tuple[Rule, ...]:
 
 
 def encoded(gates: Collection[str]) -> Iterator[tuple[str, Key, bytes]]:
-    """Plural, key and JSON of each that there is with these ``gates`` on."""
+    """Iterate over the plural, key and JSON of each object that exists with these ``gates`` on."""
     return ((plural, key, body) for gate, plural, key, body in _encoded() if not gate or gate in gates)
 
 
@@ -65,7 +65,7 @@ def _encoded() -> tuple[tuple[str, str, Key, bytes], ...]:
 
 
 def _objects() -> Iterator[tuple[str, str, Object]]:
-    """Gate, plural and body of each, in the order of the table."""
+    """Parse the gate, plural and body of each object, in the order of the table."""
     gate, plural, obj = "", "", None
     for line in _lines():
         if line.startswith(" "):

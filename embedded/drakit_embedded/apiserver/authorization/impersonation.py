@@ -57,7 +57,7 @@ class Wanted:
         return not (self.uid or self.groups or self.extra)
 
     def __str__(self) -> str:
-        """``%#v`` of Go's user.DefaultInfo."""
+        """Print the user as Go prints a user.DefaultInfo by ``%#v``."""
         groups = f"[]string{_braced(self.groups)}" if self.groups else "[]string(nil)"
         entries = ", ".join(f"{quote(key)}:[]string{_braced(self.extra[key])}" for key in sorted(self.extra))
         extra = f"map[string][]string{{{entries}}}" if self.extra else "map[string][]string(nil)"
@@ -69,12 +69,16 @@ def _braced(values: Iterable[str]) -> str:
 
 
 def asked(names: Iterable[str]) -> bool:
-    """Whether there is a header of impersonation among those of a request."""
+    """Check whether there is a header of impersonation among those of a request."""
     return any(name[:12].lower() == _PREFIX for name in names)
 
 
 def read(headers: Iterable[tuple[str, str]]) -> Wanted | None:
-    """Whom the headers of a request name, if anybody; 400 for those that name a group, but no user."""
+    """Read the user to impersonate from the headers, if any.
+
+    Raises:
+        StatusError: 400 for headers that name a group, but no user.
+    """
     wanted = Wanted()
     for name, value in headers:
         name = name.lower()
@@ -133,7 +137,7 @@ class _Broad:
         self._verb = f"impersonate:{mode}" if mode else "impersonate"
 
     def user(self, access: Access) -> User:
-        """Who does it then."""
+        """Check every part of the impersonation, and return the user that the request acts as."""
         wanted = self._wanted
         groups = self._check_name()
         if wanted.uid:
@@ -174,7 +178,7 @@ class _Narrow(_Broad):
     group = _GROUP
 
     def user(self, access: Access) -> User:
-        """Who does it then, if it may be done so."""
+        """Check that this mode may be used for the access, and return the user that the request acts as."""
         self._check(replace(access, verb=f"impersonate-on:{self._mode}:{access.verb}"))
         return super().user(access)
 
@@ -233,7 +237,7 @@ def _fault(extra: Mapping[str, list[str]]) -> str:
 
 
 def _key_faults(key: str) -> Iterator[str]:
-    """Parts of a key that is no domain and path, and why (IsDomainPrefixedPath, k8s.io/apimachinery/pkg/util)."""
+    """Report what is wrong with parts of a key (IsDomainPrefixedPath, k8s.io/apimachinery/pkg/util)."""
     host, _, path = key.partition("/")
     if not host or not path:
         yield f'{quote(key)}: must be a domain-prefixed path (such as "acme.io/foo")'

@@ -39,7 +39,7 @@ class NodeAuthorizer:
         self._references: dict[Key, tuple[int, frozenset[Reference]]] = {}
 
     def decide(self, access: Access) -> Verdict:
-        """Whether the node that asks may; others are nobody's concern here."""
+        """Check whether the node that asks may; others are nobody's concern here."""
         node = access.user.node
         if node is None:
             return False, ""
@@ -69,7 +69,7 @@ class NodeAuthorizer:
         return kind == "secrets" and self._needed_by_volumes(node, namespace, name)
 
     def _needed(self, node: str, namespace: str, wanted: Reference) -> bool:
-        """Whether a pod on the node refers to an object of its namespace."""
+        """Check whether a pod on the node refers to an object of its namespace."""
         return any(wanted in self._references_of(pod) for pod in self._pods(node, namespace))
 
     def _pods(self, node: str, namespace: str) -> Iterator[Record]:
@@ -92,7 +92,7 @@ class NodeAuthorizer:
         return (claim.get("namespace", ""), claim.get("name", "")) if claim else None
 
     def _needed_by_volumes(self, node: str, namespace: str, secret: str) -> bool:
-        """Whether a volume behind a claim that is used on the node needs a secret, wherever that is."""
+        """Check whether a volume behind a claim that is used on the node needs a secret, wherever that is."""
         for record in self._store.named("persistentvolumes").select(None):
             spec = record.object().get("spec") or {}
             claim = spec.get("claimRef") or {}
@@ -246,7 +246,7 @@ _OF_DRIVERS = ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRe
 
 
 def _volume_secrets(spec: dict[str, Any]) -> Iterator[Reference]:
-    """Namespace and name of the secrets that kubelets need for a volume (pkg/api/v1/persistentvolume/util.go)."""
+    """Find namespace and name of the secrets that kubelets need for a volume (pkg/api/v1/persistentvolume/util.go)."""
     of_claim = (spec.get("claimRef") or {}).get("namespace", "")
     azure, csi = spec.get("azureFile") or {}, spec.get("csi") or {}
     yield azure.get("secretNamespace") or of_claim, azure.get("secretName", "")

@@ -72,7 +72,7 @@ class Rbac:
             yield from self._grants.of(user, namespace)
 
     def decide(self, access: Access) -> tuple[bool, str]:
-        """Whether a rule allows it, and which or why not."""
+        """Check whether a rule allows it, and which or why not."""
         errors = []
         for grant in self.grants(access.user, access.namespace):
             if any(rule.allows(access) for rule in grant.rules):
@@ -82,7 +82,7 @@ class Rbac:
         return False, f"RBAC: {aggregated(errors)}" if errors else ""
 
     def rules(self, user: User, namespace: str) -> tuple[list[Rule], str]:
-        """All rules of a user in a namespace, and what could not be read."""
+        """Collect all rules of a user in a namespace, and say what could not be read."""
         found: list[Rule] = []
         errors = []
         for grant in self.grants(user, namespace):

@@ -29,12 +29,12 @@ class Rule:
 
     @classmethod
     def of(cls, obj: Object) -> Rule:
-        """From its JSON."""
+        """Read a rule from its JSON form."""
         keys = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
         return cls(*(tuple(obj.get(key) or ()) for key in keys))
 
     def allows(self, access: Access) -> bool:
-        """Whether a request is within the rule."""
+        """Check whether a request is within the rule."""
         if not (ALL in self.verbs or access.verb in self.verbs):
             return False
         if not access.is_resource:
@@ -67,7 +67,7 @@ class Rule:
                 yield Rule((verb,), urls=(url,))
 
     def covers(self, part: Rule) -> bool:
-        """Whether it allows all that a ``part`` of some rule does."""
+        """Check whether it allows all that a ``part`` of some rule does."""
         return (
             _has_all(self.verbs, part.verbs)
             and _has_all(self.groups, part.groups)
@@ -85,7 +85,7 @@ class Rule:
         )
 
     def __str__(self) -> str:
-        """As messages show it."""
+        """Print the rule as Kubernetes' messages do."""
         fields = (
             ("APIGroups", self.groups),
             ("Resources", self.resources),
@@ -110,7 +110,7 @@ def missing(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
 
 def compacted(parts: Iterable[Rule]) -> list[Rule]:
-    """Parts that differ by verb alone, put together (k8s.io/kubernetes/pkg/registry/rbac/validation)."""
+    """Join rules that differ in their verbs only (k8s.io/kubernetes/pkg/registry/rbac/validation)."""
     verbs: dict[Rule, tuple[str, ...]] = {}
     others = []
     for part in parts:

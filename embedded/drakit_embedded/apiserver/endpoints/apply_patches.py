@@ -66,7 +66,7 @@ def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> s
 
 
 def _check_repeated(call: Call, patch: Patch) -> None:
-    """Keys that stand twice are looked at last, when all else is well."""
+    """Report repeated keys, last of all checks."""
     validation = call.query.text("fieldValidation")
     if not patch.complaints or validation == "Ignore":
         return

@@ -81,12 +81,12 @@ class Call:
         return forms.negotiate(self.accept, self.served, include, listing=listing, watching=watching)
 
     def writer(self, subresource: str = "") -> Writer:
-        """Who owns what this request changes."""
+        """Build the field manager that comes to own what this request changes."""
         manager = managers.name(self.query.text("fieldManager"), self.request.headers.get("User-Agent", ""))
         return Writer(manager, self.served.kind, subresource)
 
     def intent(self, options: str, subresource: str = "", *, verb: str = "update", applying: bool = False) -> Intent:
-        """Whose write this request asks for, and how far it is to go; 422 for options that say neither.
+        """Read who writes, and whether it is a dry run, from the request; 422 for options that are not valid.
 
         ``options`` is their kind (CreateOptions, say). No write is made without: that is why this reads ``dryRun``.
         """

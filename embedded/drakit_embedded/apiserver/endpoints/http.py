@@ -128,7 +128,7 @@ class Handler:
         return response
 
     def _user(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> User:
-        """Whoever asks, and may (k8s.io/apiserver/pkg/server/config.go DefaultBuildHandlerChain)."""
+        """Authenticate and authorize the user (k8s.io/apiserver/pkg/server/config.go DefaultBuildHandlerChain)."""
         api, user = self._api, self._api.authenticator.user(request)
         if user is not ANONYMOUS:
             self._recognized(request)
@@ -151,6 +151,6 @@ def _is_longer(response: web.StreamResponse, count: int) -> bool:
 
 
 def _no_request_info(uri: str) -> web.Response:
-    """k8s.io/apiserver/pkg/endpoints/filters/requestinfo.go."""
+    """Answer 500 for a path that cannot be parsed (k8s.io/apiserver/pkg/endpoints/filters/requestinfo.go)."""
     why = f"failed to create RequestInfo: unable to determine kind and namespace from url, {uri}"
     return web.Response(status=500, text=f'Internal Server Error: "{uri}": {why}\n')

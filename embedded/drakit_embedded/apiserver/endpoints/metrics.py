@@ -87,7 +87,7 @@ class Metrics:
         durations.seconds += seconds
 
     def text(self, api: Api, watches: Watches, version: Mapping[str, str]) -> str:
-        """Everything in Prometheus' text format, families in the order of their names."""
+        """Print all metrics in Prometheus' text format, families in the order of their names."""
         families = (
             *self._inflight(),
             *_running_watches(watches),
@@ -143,7 +143,7 @@ class Metrics:
 
 
 def _verb(call: Call) -> str:
-    """As metrics call it: GET of a collection is LIST or WATCH."""
+    """Name the verb as metrics do: GET of a collection is LIST or WATCH."""
     method = call.request.method
     if method == "GET" and (call.watched or call.target.name is None):
         return "WATCH" if call.watched or call.query.flag("watch") else "LIST"

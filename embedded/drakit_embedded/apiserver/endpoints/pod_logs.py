@@ -90,7 +90,7 @@ def _container(pod: Object, asked: str) -> str:
 
 
 def _kubelet(api: Api, node: str) -> str:
-    """``https://ADDRESS:PORT`` of a node's kubelet; on this machine only, as everything here is."""
+    """Find the URL of a node's kubelet, ``https://ADDRESS:PORT``; it must be on this machine."""
     obj = api.find("nodes", "", node)
     if obj is None:
         raise statuses.not_found("nodes", "", node)
@@ -108,7 +108,7 @@ def _kubelet(api: Api, node: str) -> str:
 
 
 def is_local(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is this machine's own: only such a one can be bound."""
+    """Check whether an address is this machine's own: only such a one can be bound."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

@@ -103,7 +103,7 @@ class AccessSpec(msgspec.Struct):
         )
 
     def subject(self) -> User:
-        """Who is asked about."""
+        """Build the user whose access the review is about."""
         extra = {key.lower(): tuple(values) for key, values in (self.extra or {}).items()}
         return User(self.user, self.uid, tuple(self.groups or ()), extra)
 
@@ -235,7 +235,7 @@ def _selector_faults(selector: SelectorAttributes | None, path: str) -> list[Cau
 
 
 def _go(path: NonResourceAttributes | None) -> Object | None:
-    """As the internal type prints it, which has no JSON names."""
+    """Convert to the internal Go type, which has no JSON names, for messages."""
     return {"Path": path.path, "Verb": path.verb} if path is not None else None
 
 

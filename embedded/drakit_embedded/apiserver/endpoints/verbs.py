@@ -56,7 +56,7 @@ async def serve(call: Call) -> web.StreamResponse:
 
 
 def _is_long(call: Call) -> bool:
-    """Whether a request may take as long as the client likes."""
+    """Check whether a request may take as long as the client likes."""
     return call.watched or call.query.flag("watch") or call.target.subresource == "log"
 
 

@@ -69,7 +69,11 @@ class AccountTokens:
         )
 
     def user(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> tuple[User, list[str]] | None:
-        """Whose a token is, and for which of the audiences; None if none of ours. Raises ``InvalidToken``."""
+        """Find whose a token is, and for which of the audiences; None if it is none of ours.
+
+        Raises:
+            InvalidToken: if it is ours and not valid (any more).
+        """
         claims = self._claims(token)
         if claims is None or claims.get("iss") != ISSUER:
             return None
@@ -131,7 +135,7 @@ def _reference(found: Record | str) -> dict[str, str]:
 
 
 def _long_deleted(record: Record) -> bool:
-    """Whether an object should have gone by now."""
+    """Check whether an object should have gone by now."""
     if b'"deletionTimestamp"' not in record.body:
         return False
     deleted = record.object()["metadata"].get("deletionTimestamp")

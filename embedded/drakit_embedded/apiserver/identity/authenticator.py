@@ -50,7 +50,7 @@ class Authenticator:
         self.accounts = AccountTokens(store, key)
 
     def user(self, request: web.BaseRequest) -> User:
-        """Whoever asks; 401 for credentials that are not valid."""
+        """Find the user of a request; 401 for credentials that are not valid."""
         if self._certificates and (user := self._by_certificate(request)) is not None:
             return user
         header = request.headers.get("Authorization")
@@ -70,7 +70,7 @@ class Authenticator:
         return user
 
     def review(self, token: str, audiences: Sequence[str]) -> Reviewed:
-        """Whose a token is, if it is meant for one of the audiences."""
+        """Find whose a token is, if it is meant for one of the audiences."""
         user = self._tokens.get(token)
         if user is not None:
             # Static tokens are for this server alone.

@@ -18,7 +18,7 @@ class TokenFileError(Exception):
 
 
 def read(path: Path) -> dict[str, User]:
-    """Users by token; lines are ``token,user,uid`` or ``token,user,uid,"group,group"``, and those without token no one.
+    """Read users by token from lines ``token,user,uid`` or ``token,user,uid,"group,group"``; no token, no user.
 
     Raises ``TokenFileError``, and ``OSError`` if the file cannot be read.
     """

@@ -39,7 +39,7 @@ class User:
         object.__setattr__(self, "node", self.name.removeprefix(_NODE_PREFIX) if is_node else None)
 
     def info(self) -> dict[str, Any]:
-        """authentication/v1 UserInfo."""
+        """Convert to the UserInfo of authentication/v1."""
         info: dict[str, Any] = {"username": self.name}
         if self.uid:
             info["uid"] = self.uid
@@ -61,7 +61,7 @@ def account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def account_of(user_name: str) -> tuple[str, str] | None:
-    """Namespace and name of the service account that a user name stands for, or None (SplitUsername)."""
+    """Find namespace and name of the service account that a user name stands for, or None (SplitUsername)."""
     if not user_name.startswith(_ACCOUNT_PREFIX):
         return None
     namespace, _, name = user_name.removeprefix(_ACCOUNT_PREFIX).partition(":")

@@ -125,7 +125,7 @@ class _Application:
         return entries.in_order(left)
 
     def _pruned(self, merged: Object) -> Object:
-        """Without what the manager applied last time, does not apply any more, and nobody else owns."""
+        """Remove what the manager applied last time, does not apply any more, and nobody else owns."""
         last = self._before
         if last is None or not last["fieldsV1"]:
             return merged

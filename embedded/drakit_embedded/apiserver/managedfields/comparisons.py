@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
 
 
 def compare(old: Any, new: Any, shape: Shape) -> Comparison:
-    """How two objects differ, of which nothing is changed."""
+    """Compare two objects, and change neither."""
     found = Comparison({}, {}, {})
     _members(old, new, shape, found)
     return found
@@ -127,7 +127,7 @@ def _items(old: list[Any], new: list[Any], shape: Keyed | Values, into: Comparis
 
 
 def _duplicates(element: str, was: Any, now: Any, item: Shape, into: Comparison) -> None:
-    """Items with equal keys, which only old rules let in, are one leaf together."""
+    """Compare items with equal keys, which only old rules let in, as one leaf."""
     if len(was) > 1 and len(now) > 1:
         if was != now:
             into.modified[element] = LEAF

@@ -33,7 +33,7 @@ def found(current: Iterable[Entry], but: Identity, differences: Comparisons) -> 
 
 
 def refusal(conflicts: Conflicts) -> StatusError:
-    """409 with all conflicts as causes."""
+    """Build the 409 with all conflicts as causes."""
     listed = [(who, _shown(path)) for who, fields in conflicts.items() for path in fieldsets.paths(fields)]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path} for who, path in listed

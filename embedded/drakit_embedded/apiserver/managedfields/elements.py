@@ -27,7 +27,7 @@ class MalformedElement(ValueError):
 
 
 def json_text(value: Any) -> str:
-    """JSON in Go's spelling, keys in order."""
+    """Encode JSON in Go's spelling, with keys in order."""
     text = _encode(value)
     for plain, escaped in _ESCAPED.items():
         if plain in text:
@@ -95,7 +95,7 @@ def _rank(element: str) -> tuple[Any, ...]:
 
 
 def _comparable(value: Any) -> tuple[Any, ...]:
-    """Numbers before strings before booleans before all else (value.Compare)."""
+    """Compute a sort key: numbers before strings before booleans before all else (value.Compare)."""
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):

@@ -33,7 +33,7 @@ class Identity(NamedTuple):
     subresource: str
 
     def __str__(self) -> str:
-        """As messages show it."""
+        """Print the manager as messages do."""
         text = quote(self.manager)
         if self.subresource:
             text += f" with subresource {quote(self.subresource)}"
@@ -62,7 +62,11 @@ def made(who: Identity, api_version: str, fields: Tree, time: str | None) -> Ent
 
 
 def read(content: list[Entry]) -> list[Entry]:
-    """Entries that a client wrote. Raises ``MalformedEntries``."""
+    """Read the entries that a client wrote.
+
+    Raises:
+        MalformedEntries: if one of them cannot be an entry.
+    """
     found: dict[Identity, Entry] = {}
     for entry in content:
         if entry.get("operation") not in (UPDATE, APPLY) or not entry.get("apiVersion"):
@@ -79,7 +83,7 @@ def read(content: list[Entry]) -> list[Entry]:
 
 
 def in_order(entries: list[Entry]) -> list[Entry]:
-    """As they are written: who applied first, then by time."""
+    """Sort entries as they are stored: appliers first, then by time."""
     return sorted(entries, key=_rank) if len(entries) > 1 else entries
 
 
@@ -94,7 +98,7 @@ def _rank(entry: Entry) -> tuple[str, ...]:
 
 
 def capped(entries: list[Entry]) -> list[Entry]:
-    """Entries of which the oldest of a version have become one, if too many managers have updated the object."""
+    """Merge the oldest updates of a version into one entry, if too many managers have updated the object."""
     updaters = [entry for entry in entries if entry["operation"] == UPDATE]
     excess = len(updaters) - _MOST_UPDATERS
     if excess <= 0:
@@ -134,7 +138,7 @@ def name(who: Identity) -> str:
 
 
 def same_but_times(one: list[Entry], other: list[Entry]) -> bool:
-    """Whether nothing but the times of entries differs."""
+    """Check whether nothing but the times of entries differs."""
     return len(one) == len(other) and all(
         {**entry, "time": None} == {**others, "time": None} for entry, others in zip(one, other, strict=True)
     )

@@ -129,7 +129,7 @@ def _is_member(node: Tree) -> bool:
 
 
 def has(tree: Tree, path: Path) -> bool:
-    """Whether a field is in the set."""
+    """Check whether a field is in the set."""
     for element in path:
         if element not in tree:
             return False
@@ -138,7 +138,7 @@ def has(tree: Tree, path: Path) -> bool:
 
 
 def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
-    """All fields of a set in the order in which conflicts are told: those of a node before those further below."""
+    """Iterate over the fields of a set in the order of conflict messages: those of a node before those below."""
     inner = sorted((element for element in tree if element != SELF), key=elements.rank)
     for element in inner:
         if _is_member(tree[element]):

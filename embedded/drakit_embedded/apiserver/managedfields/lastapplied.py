@@ -21,7 +21,7 @@ _MOST_ANNOTATIONS = 256 * 1024
 
 
 def without_allowed(fought: Conflicts, live: Object, kind: Kind) -> Conflicts:
-    """Conflicts about fields that are not as client-side apply left them; none if there is nothing to say."""
+    """Remove conflicts about fields that client-side apply left as they are now."""
     last = _last_applied(live, kind)
     if last is None:
         return fought

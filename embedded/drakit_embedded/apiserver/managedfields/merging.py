@@ -30,7 +30,7 @@ def merged(live: Any, wanted: Any, shape: Shape) -> Any:
 
 
 def _merged_emptiness(live: Any, wanted: Any, shape: Shape) -> Any:
-    """Null merges into a granular value as an empty one does."""
+    """Merge null into a granular value as an empty one."""
     granular = isinstance(shape, Struct | Map | Keyed | Values)
     return live if granular and wanted is None and live else wanted
 
@@ -67,7 +67,7 @@ class _Zipper:
         self._found: list[tuple[str, int | None]] = []
 
     def run(self) -> list[tuple[str, int | None]]:
-        """Elements in order."""
+        """Merge both orders; with each element, its index in the live list if it is only there, else None."""
         wanted, live, mine, theirs = self._wanted, self._live, 0, 0
         both = set(wanted)
         while theirs < len(live) or mine < len(wanted):

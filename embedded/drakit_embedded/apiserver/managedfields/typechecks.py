@@ -19,7 +19,7 @@ _ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
 
 
 def faults(config: Object, api_version: str, kind: str) -> str:
-    """All that is wrong, as one text; "" if nothing is."""
+    """Find everything that is wrong with a configuration, as one text; "" if nothing is."""
     types, struct = structures.types_named(api_version, kind)
     shape = shapes.plain(api_version, kind)
     found = list(_struct(config, types, struct, shape, ""))
@@ -37,7 +37,7 @@ def _struct(value: Object, types: Schema, struct: str, shape: Shape | None, path
 
 
 def _value(value: Any, types: Schema, kind: Type, shape: Shape | None, path: str) -> Iterator[str]:
-    """``shape`` is None inside what is owned as a whole."""
+    """Check a value against its Go type; ``shape`` is None inside what is owned as a whole."""
     if value is None or kind.shape == "raw":
         return
     if kind.shape == "struct" or kind.shape == "map":
@@ -80,7 +80,7 @@ def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, pat
 
 
 def _unidentified(item: Any, shape: Keyed | Values) -> str:
-    """Why an item cannot be told from others."""
+    """Say why an item of a list cannot be identified."""
     if isinstance(shape, Values):
         if isinstance(item, dict):
             return "associative list without keys has an element that's a map type"
@@ -118,7 +118,7 @@ def _said(path: str, what: str) -> str:
 
 
 def _wrapped(value: Any) -> str:
-    """``%v`` of a value in structured-merge-diff."""
+    """Print a value as structured-merge-diff does by ``%v``."""
     return f"&{{{_printed(value)}}}"
 
 
@@ -138,7 +138,7 @@ def _go_type(value: Any) -> str:
 
 
 def _go_syntax(value: Any) -> str:
-    """``%#v``."""
+    """Print a value as Go does by ``%#v``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -28,7 +28,7 @@ class Writer(NamedTuple):
     subresource: str = ""
 
     def identity(self, operation: str) -> Identity:
-        """Of the entry that the writer has."""
+        """Build the identity of the writer's entry."""
         version = self.kind.api_version if operation == UPDATE else ""
         return Identity(self.manager or "unknown", operation, version, self.subresource)
 

@@ -27,7 +27,7 @@ class UnknownVersion(LookupError):
 
 @lru_cache(maxsize=1024)
 def converter(kind: Kind, api_version: str) -> conversion.Converter | None:
-    """How a kind's stored objects become those of one of its versions; None if they are the same."""
+    """Find the converter from stored objects to a version of their kind; None if both are the same."""
     try:
         shapes.typed(api_version, kind.kind)
     except LookupError:
@@ -86,7 +86,7 @@ class Comparisons:
 
 
 def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
-    """How a stored object and what is to replace it differ."""
+    """Compare a stored object with the one that is to replace it."""
 
     def compared(api_version: str) -> Comparison:
         convert, shape = converter(kind, api_version), shapes.typed(api_version, kind.kind)
@@ -100,7 +100,7 @@ def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
 
 
 def of_plain(kind: Kind, live: Object, new: Object, reset: Tree) -> Comparisons:
-    """How an object and what applying makes of it differ, both plain and in the version of ``kind``."""
+    """Compare an object with the result of applying, both plain and in the version of ``kind``."""
 
     def compared(api_version: str) -> Comparison:
         if api_version == kind.api_version:

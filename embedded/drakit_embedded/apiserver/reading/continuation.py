@@ -29,7 +29,11 @@ def encode(version: int, key: Key, namespace: str | None) -> str:
 
 
 def decode(token: str, namespace: str | None) -> tuple[int, Key]:
-    """Version and key of a token. Raises 400 if it is none."""
+    """Decode the version and key of a token.
+
+    Raises:
+        StatusError: 400 if it cannot be decoded.
+    """
     content = _content(token)
     version, start = content.get("rv", 0), content.get("start", "")
     if content.get("v", "") != _VERSION:
@@ -66,7 +70,7 @@ def _content(token: str) -> dict[str, Any]:
 
 
 def _first_wrong(token: str) -> int | None:
-    """Where Go's decoder stops: at what is no letter of it, or in a group of one letter, which stands for nothing."""
+    """Find where Go's base64 decoder stops: at an invalid character, or in a last group of only one."""
     wrong = next((index for index, char in enumerate(token) if char not in _ALPHABET), None)
     if wrong is None and len(token) % 4 == 1:
         return len(token) - 1

@@ -60,7 +60,7 @@ def topic(terms: Sequence[Term], known: Mapping[str, str]) -> Topic | None:
 
 
 def _unknown_field(name: str, known: Mapping[str, str], kind: Kind) -> str:
-    """Each API group has words of its own for it (``AddFieldLabelConversionFunc``)."""
+    """Word the refusal of an unknown field as its API group does (``AddFieldLabelConversionFunc``)."""
     if set(known) == set(_GENERAL):
         # The default conversion, which kinds without fields of their own use.
         return f"{quote(name)} is not a known field selector: only {', '.join(map(quote, _GENERAL))}"
@@ -82,7 +82,7 @@ def parse(text: str) -> tuple[Term, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas that no backslash stands before."""
+    """Split at commas that are not escaped by a backslash."""
     parts, start, escaped = [], 0, False
     for index, character in enumerate(text):
         if escaped:

@@ -11,7 +11,7 @@ from drakit_embedded.apiserver.storage.store import Store
 
 
 def check(query: Query, store: Store) -> None:
-    """400 for an export, 500 for a version that is none, 504 for one that there has not been yet."""
+    """Check the options: 400 for an export, 500 for a malformed version, 504 for one that is yet to come."""
     if query.flag("export"):
         raise statuses.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     try:

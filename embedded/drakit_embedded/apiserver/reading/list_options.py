@@ -29,7 +29,7 @@ class Selection(NamedTuple):
     topic: Topic | None
 
     def matches(self, record: Record) -> bool:
-        """Whether a record is selected."""
+        """Check whether a record is selected."""
         return all(holds(record.labels) for holds in self.labels) and all(holds(record.fields) for holds in self.fields)
 
     def __bool__(self) -> bool:

@@ -52,7 +52,7 @@ class Found(NamedTuple):
     options: ListOptions
 
     def page(self) -> Page:
-        """Those that were asked for."""
+        """Select the records, and cut them to one page."""
         records, options = self.records, self.options
         chosen = options.selection
         # From the cache, as version 0 asks for, everything comes at once.

@@ -67,7 +67,7 @@ class Watch:
         self._ended = False
 
     def _refusal(self, asked: int, *, known: bool, there: bool) -> StatusError | None:
-        """Why the watch ends as it begins: with an event, as the answer is not refused as such."""
+        """Build the error event with which the watch ends at once, if its version is too old or yet to come."""
         if not known:
             return statuses.expired(f"too old resource version: {asked} ({self._collection.forgotten})")
         return None if there else statuses.too_large_version(asked, self._store.version)
@@ -243,7 +243,7 @@ class Watches:
             yield watch.kind, "cluster" if watch.namespace is None else "namespace"
 
     def sent(self) -> Counter[tuple[str, str, str]]:
-        """How many events were sent, by group, version and plural."""
+        """Count the events sent, by group, version and plural."""
         counted = Counter(self._sent)
         for watch in self._active:
             counted[_resource(watch)] += watch.sent

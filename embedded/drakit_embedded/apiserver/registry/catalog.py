@@ -74,7 +74,7 @@ class Catalog:
         runtime_config: RuntimeConfig,
         beside: Iterable[stored_only.Part] = (),
     ) -> None:
-        """``beside`` are the other parts of the cluster that are drakit's own."""
+        """Collect the kinds to serve; ``beside`` are the other parts of the cluster that are drakit's own."""
         check(runtime_config)
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         # The minor release that is emulated.
@@ -99,11 +99,11 @@ class Catalog:
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
-        """One served kind, or None."""
+        """Find a served kind by group, version and plural, or None."""
         return self._versions.get((group, version), {}).get(plural)
 
     def in_version(self, group: str, version: str) -> list[Served]:
-        """All kinds of a version, by plural; empty if it is not served."""
+        """List all kinds of a version, by plural; empty if it is not served."""
         return sorted(self._versions.get((group, version), {}).values(), key=lambda served: served.kind.plural)
 
     def groups(self) -> dict[str, list[str]]:
@@ -120,7 +120,7 @@ class Catalog:
 
 
 def _preference(version: str) -> tuple[int, int, int]:
-    """GA before beta before alpha, higher before lower (k8s.io/apimachinery/pkg/version/helpers.go)."""
+    """Compute a sort key: GA before beta before alpha, higher first (k8s.io/apimachinery/pkg/version/helpers.go)."""
     digits = version.removeprefix("v")
     for rank, stage in ((1, "beta"), (0, "alpha")):
         major, found, minor = digits.partition(stage)

@@ -41,7 +41,7 @@ def _update_namespace(new: Object, old: Object, cluster: Cluster) -> None:
 
 
 def _validate_namespace_status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """ValidateNamespaceStatusUpdate."""
+    """Check the phase of a namespace (ValidateNamespaceStatusUpdate)."""
     phase, leaves = new["status"]["phase"], bool(new["metadata"].get("deletionTimestamp"))
     only, when = ("Terminating", "not empty") if leaves else ("Active", "empty")
     if phase == only:
@@ -70,7 +70,7 @@ def _create_node(obj: Object, cluster: Cluster) -> None:
 
 
 def _convert_secret(obj: Object, cluster: Cluster) -> None:
-    """Convert_v1_Secret_To_core_Secret (pkg/apis/core/v1/conversion.go)."""
+    """Merge ``stringData`` into ``data`` (Convert_v1_Secret_To_core_Secret, pkg/apis/core/v1/conversion.go)."""
     _merge_string_data(obj)
     _fill_data(obj)
 
@@ -89,7 +89,7 @@ def _fill_data(obj: Object) -> None:
 
 
 def _create_service_account(obj: Object, cluster: Cluster) -> None:
-    """cleanSecretReferences: secrets are of the account's own namespace, and known by their names."""
+    """Reduce ``secrets`` to their names: they are of the account's own namespace (cleanSecretReferences)."""
     if obj.get("secrets"):
         obj["secrets"] = [{key: value for key, value in each.items() if key == "name"} for each in obj["secrets"]]
 
@@ -117,7 +117,7 @@ def _validate_config_map(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
 
 
 def _decoded_bytes(data: dict[str, Any]) -> int:
-    """How long values in base64 are once read."""
+    """Compute the length of base64 values once decoded, in bytes."""
     return sum(len(value) * 3 // 4 - value[-2:].count("=") for value in data.values() if value)
 
 
@@ -141,7 +141,7 @@ def _key_faults(data: dict[str, Any], path: str) -> list[Cause]:
 
 
 def _keep_immutable(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """ValidateConfigMapUpdate and ValidateSecretUpdate."""
+    """Keep an immutable ConfigMap or Secret as it is (ValidateConfigMapUpdate, ValidateSecretUpdate)."""
     faults: list[FieldFault] = []
     if old.get("immutable"):
         if not new.get("immutable"):

@@ -68,7 +68,7 @@ def between(kind: Kind) -> Converter | None:
 
 
 def _older(kind: str, version: str) -> Converter:
-    """For a version of resource.k8s.io that differs from v1."""
+    """Build the converter for a version of resource.k8s.io that differs from v1."""
 
     def to_storage(obj: Object) -> Object:
         return conversion.to_v1(kind, obj, version)
@@ -82,5 +82,5 @@ def _older(kind: str, version: str) -> Converter:
 
 
 def encode(obj: Object) -> bytes:
-    """JSON."""
+    """Encode an object as JSON."""
     return _encode(obj)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """By the types of the kind; but no type has mixins, so the spec of a slice with them stays as it is.
+    """Decode by the types of the kind; they have no mixins, so the spec of a slice with mixins stays as it is.
 
     Whatever looks at it before it gets its spelling must find the right types, so that these are checked here.
     """
@@ -47,18 +47,18 @@ def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> 
 
 
 def _native_mixins(obj: Object, plural: str, gates: FeatureGates) -> bool:
-    """Whether this is a slice with mixins on a server that takes those."""
+    """Check whether this is a slice with mixins on a server that takes those."""
     return plural == "resourceslices" and gates.enabled(MIXINS_GATE) and has_mixins(obj)
 
 
 def has_mixins(obj: Object) -> bool:
-    """Whether a slice defines mixins or includes any."""
+    """Check whether a slice defines mixins or includes any."""
     spec = obj.get("spec")
     return isinstance(spec, dict) and ("mixins" in spec or _includes(spec))
 
 
 def _includes(spec: Object) -> bool:
-    """Whether a device or counter set includes a mixin, also in the old spelling with ``basic``."""
+    """Check whether a device or counter set includes a mixin, also in the old spelling with ``basic``."""
     entries: list[Any] = []
     for field in ("devices", "sharedCounters"):
         listed = spec.get(field)
@@ -68,7 +68,7 @@ def _includes(spec: Object) -> bool:
 
 
 def _convertible(obj: Object) -> bool:
-    """Whether the devices of a slice that is not decoded are objects, as conversion between versions takes for sure."""
+    """Check whether the devices of an undecoded slice are objects, which conversion relies on."""
     devices = obj["spec"].get("devices") or []
     return isinstance(devices, list) and all(
         isinstance(device, dict) and isinstance(device.get("basic") or {}, dict) for device in devices
@@ -154,7 +154,7 @@ class _Rules:
 
 
 def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
-    """Whether the object's namespace is labelled for admin access."""
+    """Check whether the object's namespace is labelled for admin access."""
     name = obj["metadata"].get("namespace")
     namespace = cluster.find("namespaces", "", name) if name else None
     return namespace is not None and (namespace["metadata"].get("labels") or {}).get(ADMIN_LABEL) == "true"
@@ -181,7 +181,7 @@ def _faults(lines: list[str]) -> list[FieldFault]:
 
 
 def _slice_warnings(obj: Object) -> list[str]:
-    """WarningsOnCreate and WarningsOnUpdate of pkg/registry/resource/resourceslice/strategy.go."""
+    """Warn of uppercase driver names (WarningsOnCreate of pkg/registry/resource/resourceslice/strategy.go)."""
     driver = (obj.get("spec") or {}).get("driver") or ""
     if driver == driver.lower():
         return []
@@ -189,7 +189,7 @@ def _slice_warnings(obj: Object) -> list[str]:
 
 
 def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
-    """Rule sets of the group for requests in a version."""
+    """Build the strategies of the group for requests in a version."""
 
     def rules(plural: str, kind: str, **options: Any) -> dict[tuple[str, str], Strategy]:
         return {(schema.GROUP, plural): _Rules(plural, kind, version).strategy(**options)}

@@ -25,7 +25,7 @@ _AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
 
 def _default(limit_range: Object, cluster: Cluster) -> None:
-    """Of containers: the limit is the maximum, the request is the limit or else the minimum, unless said otherwise."""
+    """Default limits of containers to the maximum, and requests to the limit or else the minimum."""
     spec = limit_range.setdefault("spec", {})
     spec["limits"] = spec.get("limits") or None
     for item in spec["limits"] or ():

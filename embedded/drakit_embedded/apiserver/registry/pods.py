@@ -41,7 +41,7 @@ _KEPT_STATUS = ("qosClass", "observedGeneration", *CLAIM_FIELDS)
 
 
 def default_spec(spec: Object, gates: FeatureGates) -> None:
-    """SetDefaults_PodSpec and SetDefaults_Container; volumes, of which there are many sorts, have theirs by table."""
+    """Set the defaults of SetDefaults_PodSpec and SetDefaults_Container; those of volumes come from a table."""
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", _GRACE_SECONDS)
     spec.setdefault("dnsPolicy", "ClusterFirst")
@@ -99,13 +99,13 @@ def _default(pod: Object, cluster: Cluster) -> None:
 
 
 def _request_limits(resources: Object) -> None:
-    """SetDefaults_Pod: what is limited is requested; the templates of workloads stay as they are."""
+    """Default requests to limits (SetDefaults_Pod), in pods but not in the templates of workloads."""
     if limits := resources.get("limits"):
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
 
 
 def _open_host_ports(spec: Object) -> None:
-    """defaultHostNetworkPorts: on the host's network, a port is one of the host."""
+    """Set each port's ``hostPort`` to it on the host's network (defaultHostNetworkPorts)."""
     for container in containers_of(spec, LASTING):
         for port in container.get("ports") or ():
             port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
@@ -179,14 +179,14 @@ def _once(errors: Iterable[FieldError]) -> Sequence[FieldFault]:
 
 
 def _prepare_update(new: Object, old: Object, cluster: Cluster) -> None:
-    """Clients that do not know resources of pods do not take them away."""
+    """Keep pod-level resources that clients leave out because they do not know them."""
     wanted, resources = new.get("spec") or {}, (old.get("spec") or {}).get("resources")
     if resources is not None and wanted.get("resources") is None:
         wanted["resources"] = resources
 
 
 def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
-    """podStatusStrategy.PrepareForUpdate: the kubelet's writes keep owners, and what only others know."""
+    """Keep owners and what kubelets do not know in their status writes (podStatusStrategy.PrepareForUpdate)."""
     meta, was = new["metadata"], old["metadata"]
     for field in ("ownerReferences", "deletionTimestamp"):
         if field in was:
@@ -205,7 +205,7 @@ def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
 
 
 def _keep_generations(conditions: Sequence[Object], before: Sequence[Object]) -> None:
-    """preserveOldObservedGeneration: there may be several conditions of one type."""
+    """Keep ``observedGeneration`` of conditions, of which several may have one type (preserveOldObservedGeneration)."""
     known: dict[str, list[int]] = {}
     for condition in before:
         known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
@@ -225,7 +225,7 @@ def _drop_disabled(status: Object, before: Object, gates: FeatureGates) -> None:
 
 
 def _drop_health(status: Object, before: Object, gates: FeatureGates) -> None:
-    """Of devices."""
+    """Drop the health of devices if its gate is off and the pod does not have it already."""
     if not gates.enabled("ResourceHealthStatus") and not any(_allocated(before)):
         for container in _container_statuses(status):
             container.pop("allocatedResourcesStatus", None)
@@ -247,7 +247,7 @@ def _allocated(status: Object) -> Iterable[Object]:
 
 
 def _grace(pod: Object, asked: int | None) -> int:
-    """CheckGracefulDelete: only a pod that a kubelet runs needs time."""
+    """Compute the grace period: only a pod that a kubelet runs needs one (CheckGracefulDelete)."""
     spec, phase = pod.get("spec") or {}, (pod.get("status") or {}).get("phase")
     if not spec.get("nodeName") or phase in ("Failed", "Succeeded"):
         return 0
@@ -256,7 +256,7 @@ def _grace(pod: Object, asked: int | None) -> int:
 
 
 def scheduled_condition() -> Object:
-    """PodScheduled=True, which binding sets."""
+    """Build the condition PodScheduled=True, which binding sets."""
     return _condition("True")
 
 

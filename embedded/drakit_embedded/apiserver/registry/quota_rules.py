@@ -69,7 +69,7 @@ def _scope_faults(spec: Object) -> Iterator[Cause]:
 
 
 def _is_beside(scope: str, spec: Object) -> bool:
-    """Whether something is limited that has nothing to do with a scope."""
+    """Check whether something is limited that has nothing to do with a scope."""
     if scope not in _SCOPES:
         return False
     return any(is_standard_in_quota(name) and name not in _SCOPES[scope] for name in spec.get("hard") or {})
@@ -114,7 +114,7 @@ def _requirement_faults(requirement: Object, spec: Object, path: str) -> Iterato
 
 
 def _internal(selector: Object) -> Object:
-    """As the internal type prints it, which has no JSON names."""
+    """Convert to the internal Go type, which has no JSON names, for messages."""
     return {
         "MatchExpressions": [
             {
@@ -149,7 +149,7 @@ def _validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
 
 
 def _canonical(quota: Object, cluster: Cluster) -> Object:
-    """Amounts in the spelling in which the server gives them back."""
+    """Convert amounts to the canonical form in which the server returns them."""
     for part in ("spec", "status"):
         for key in ("hard", "used"):
             amounts = (quota.get(part) or {}).get(key)

@@ -28,7 +28,7 @@ Change = Callable[[Object, Object, Cluster], None]
 
 
 def strategies() -> dict[tuple[str, str], Strategy]:
-    """Rule sets by (group, plural) of all kinds that are stored."""
+    """Collect the strategies of all stored kinds, by (group, plural)."""
     known = {
         **cluster_kinds.STRATEGIES,
         **pods.STRATEGIES,
@@ -44,7 +44,7 @@ def strategies() -> dict[tuple[str, str], Strategy]:
 
 
 def _completed(known: Mapping[tuple[str, str], Strategy]) -> Iterator[tuple[tuple[str, str], Strategy]]:
-    """Rule sets that begin with what follows from the kind's Go type: its defaults, and its fields with gates."""
+    """Extend the strategies by what follows from the kind's Go type: its defaults, and its fields with gates."""
     for kind in kinds.all_kinds():
         key = kind.group, kind.plural
         struct = structures.others().kinds.get(kind.api_version, {}).get(kind.kind)
@@ -83,5 +83,5 @@ def _prepare_update(struct: str, more: Change, new: Object, old: Object, cluster
 
 
 def older(version: str) -> dict[tuple[str, str], Strategy]:
-    """Rule sets for requests in a version of resource.k8s.io before v1."""
+    """Build the strategies for requests in a version of resource.k8s.io before v1."""
     return dra.strategies(version)

@@ -19,14 +19,14 @@ def _start_volume(obj: Object, cluster: Cluster) -> None:
 
 
 def _update_volume_status(new: Object, old: Object, cluster: Cluster) -> None:
-    """persistentvolumeStatusStrategy.PrepareForUpdate: a client may know better when the phase has changed."""
+    """Date a change of phase, unless the client did (persistentvolumeStatusStrategy.PrepareForUpdate)."""
     status, before = new.setdefault("status", {}), old.get("status") or {}
     if status.get("phase") != before.get("phase") and status.get(_IN_PHASE_SINCE) == before.get(_IN_PHASE_SINCE):
         status[_IN_PHASE_SINCE] = metadata.timestamp()
 
 
 def _start_claim(obj: Object, cluster: Cluster) -> None:
-    """DropDisabledFields, EnforceDataSourceBackwardsCompatibility and NormalizeDataSources."""
+    """Complete data sources (DropDisabledFields, EnforceDataSourceBackwardsCompatibility, NormalizeDataSources)."""
     spec = obj["spec"]
     if (spec.get("dataSourceRef") or {}).get("namespace"):
         # CrossNamespaceVolumeDataSource is off in every version.

@@ -100,7 +100,7 @@ def _selector_and_template(spec: Object, path: str, words: _Words) -> Errors:
 
 
 def _template(template: Object, path: str, claimed: list[str], words: _Words) -> Errors:
-    """ValidatePodTemplateSpec, and what its controllers cannot do."""
+    """Validate a pod template (ValidatePodTemplateSpec), and refuse what its controllers cannot do."""
     meta, pod = template.get("metadata") or {}, template.get("spec") or {}
     yield from label_rules(meta, path)
     yield from annotation_rules(meta, path)
@@ -139,7 +139,7 @@ def _shown(kind: str | None, rolling: Object | None) -> Object:
 
 
 def _daemon_set_rolling_update(rolling: Object, path: str) -> Errors:
-    """Either old pods go before the new ones come, or the other way round."""
+    """Check that exactly one of ``maxUnavailable`` and ``maxSurge`` is above zero."""
     amounts = {f"{path}.{field}": rolling.get(field, 0) for field in ("maxUnavailable", "maxSurge")}
     for place, amount in amounts.items():
         yield from _amount(amount, place)

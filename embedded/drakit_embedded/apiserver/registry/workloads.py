@@ -42,7 +42,7 @@ def _start_daemon_set(obj: Object, cluster: Cluster) -> None:
 
 
 def _update_daemon_set(new: Object, old: Object, cluster: Cluster) -> None:
-    """daemonSetStrategy.PrepareForUpdate: changes of the template are counted, and not by the client."""
+    """Count changes of the template, whatever the client says (daemonSetStrategy.PrepareForUpdate)."""
     changed = new["spec"]["template"] != (old.get("spec") or {}).get("template")
     _count_templates(new, _templates(old) + changed)
 
@@ -59,13 +59,13 @@ def _count_templates(obj: Object, number: int) -> None:
 
 
 def _default_stateful_set(obj: Object, cluster: Cluster) -> None:
-    """Claims in a template say what they are (Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec)."""
+    """Set kind and apiVersion of claim templates (Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec)."""
     for claim in obj["spec"].get("volumeClaimTemplates") or ():
         claim.update(apiVersion="v1", kind="PersistentVolumeClaim")
 
 
 def _start_job(obj: Object, cluster: Cluster) -> None:
-    """generateSelectorIfNeeded: the pods of a job are those that are labelled with its UID."""
+    """Select a job's pods by its UID, unless ``manualSelector`` is set (generateSelectorIfNeeded)."""
     spec, meta = obj["spec"], obj["metadata"]
     if spec["manualSelector"]:
         return

@@ -44,7 +44,7 @@ def _drop_below(value: Any, types: Schema, kind: Type) -> None:
 
 @functools.cache
 def _fields(types: Schema, struct: str) -> dict[str, tuple[bool, Type | None]]:
-    """Of each field, whether it is left out when empty, and its type if there may be something below it."""
+    """Find for each field whether it is left out when empty, and its type if there may be something below it."""
     return {
         field.name: (
             field.omit and not field.type.pointer and field.type.shape not in _SHOWN and field.name not in _TOLD,

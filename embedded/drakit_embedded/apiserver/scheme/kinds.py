@@ -161,7 +161,7 @@ READ_ONLY = frozenset({"apiservices", "customresourcedefinitions"})
 
 @cache
 def all_kinds() -> tuple[Kind, ...]:
-    """Every kind in its preferred version, in the order of the table."""
+    """List every kind in its preferred version, in the order of the table."""
     kinds: list[Kind] = []
     group = version = ""
     for line in _TABLE.splitlines():

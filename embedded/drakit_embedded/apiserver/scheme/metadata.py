@@ -15,7 +15,7 @@ _clock: tuple[int, str] = (0, "")
 
 
 def timestamp(offset: int = 0) -> str:
-    """Now, or some seconds later, as ``metav1.Time`` prints it."""
+    """Print the time now, or ``offset`` seconds later, as ``metav1.Time`` does."""
     global _clock
     now = int(time.time())
     if offset:
@@ -31,7 +31,7 @@ def new_uid() -> str:
 
 
 def generated_name(base: str) -> str:
-    """``generateName`` and five random characters (k8s.io/apiserver/pkg/storage/names/generate.go)."""
+    """Append five random characters to ``generateName`` (k8s.io/apiserver/pkg/storage/names/generate.go)."""
     return base[: _LONGEST_GENERATED - _SUFFIX_LENGTH] + random_suffix()
 
 
@@ -60,5 +60,5 @@ def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> l
 
 
 def random_suffix() -> str:
-    """Five random characters that spell no word."""
+    """Generate five random characters that spell no word."""
     return "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))

@@ -33,7 +33,7 @@ _NOT_STORED = REVIEWS | {"componentstatuses"}
 
 
 def storage_hash(kind: Kind, minor: int) -> str:
-    """``storageVersionHash`` of a kind at an emulated minor release; empty for what is not stored."""
+    """Compute ``storageVersionHash`` of a kind at an emulated minor release; empty for what is not stored."""
     if kind.plural in _NOT_STORED:
         return ""
     group = "" if kind.plural == "events" else kind.group

@@ -120,7 +120,7 @@ def warning(kind: Kind, ours: Collection[Part]) -> str:
 
 
 def limit(kind: Kind) -> str:
-    """Why objects of a kind can be read and not written, in one line; empty for a kind without such a limit."""
+    """Say why objects of a kind can be read and not written, in one line; empty for a kind without such a limit."""
     refused = NOT_WRITABLE.get((kind.group, kind.plural))
     if refused is None:
         return ""

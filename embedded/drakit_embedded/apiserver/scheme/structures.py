@@ -58,7 +58,7 @@ def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
 
 
 def is_registered(kind: str, api_version: str) -> bool:
-    """Whether there is a type of this name, in whichever version it is served."""
+    """Check whether there is a type of this name, in whichever version it is served."""
     if api_version == "v1" and (kind == "List" or kind in UNVERSIONED):
         return True
     group, _, version = api_version.rpartition("/")
@@ -86,7 +86,7 @@ def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]
 
 
 def decode_options(obj: Object, kind: str) -> Object:
-    """Options of a request, of which nothing is refused but wrong types; 400 in Go's words alone."""
+    """Decode options of a request, of which only wrong types are refused, with 400 in Go's words."""
     try:
         return decoding.decode_struct(others(), f"meta/v1.{kind}", obj, kind=kind, version="v1", strict=False)
     except decoding.DecodeError as error:
@@ -94,7 +94,7 @@ def decode_options(obj: Object, kind: str) -> Object:
 
 
 def _lines(complaint: str) -> list[str]:
-    """parseYAMLWarnings: a YAML reader's complaints are one text."""
+    """Split the complaints of a YAML reader, which are one text, into lines (parseYAMLWarnings)."""
     if not complaint.startswith(_OF_YAML):
         return [complaint]
     return [line.strip() for line in complaint.removeprefix(_OF_YAML).split("\n")]

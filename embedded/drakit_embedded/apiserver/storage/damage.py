@@ -38,12 +38,12 @@ class Row(NamedTuple):
 
 
 def checksum(version: int, kind: str, namespace: str, name: str, deleted: int, body: bytes) -> int:
-    """CRC-32 of a change, with all that says which object it is of."""
+    """Compute the CRC-32 of a change, with all that says which object it is of."""
     return zlib.crc32(body, zlib.crc32(f"{version} {kind} {namespace} {name} {int(deleted)}".encode()))
 
 
 def is_whole(row: Row) -> bool:
-    """Whether a row is what was written."""
+    """Check whether a row is what was written."""
     try:
         return bool(checksum(*row[:-1]) == row.checksum)
     except (TypeError, ValueError):  # bytes in place of a text, a text that is none

@@ -131,7 +131,7 @@ class Journal:
         return max(int(highest), self._meta("version"))
 
     def changes(self) -> Iterator[Change]:
-        """All rows that are whole, oldest first. Afterwards ``damage`` says what is wrong with the others."""
+        """Iterate over the intact rows, oldest first. Afterwards ``damage`` says what is wrong with the others."""
         damage = self.damage = Damage(self._meta("counted"), self._meta("rows"), self._mark.read())
         for values in self._db.execute(_SELECT):
             row = Row(*values)
@@ -227,7 +227,7 @@ def _found_or_made(path: Path) -> int:
 
 
 def _has_content(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether this is a data file that has been used; refuses others before anything of them is changed."""
+    """Check whether this is a data file that has been used; refuses others before anything of them is changed."""
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and not tables >= {"changes", "meta"}:
         raise JournalError(f"data file {path} is a database of another program: use another file")
@@ -239,7 +239,7 @@ def _has_content(db: sqlite3.Connection, path: Path) -> bool:
 
 @contextmanager
 def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All of the block is written, or nothing if it raises."""
+    """Write all of the block, or nothing if it raises."""
     db.execute("BEGIN")
     try:
         yield

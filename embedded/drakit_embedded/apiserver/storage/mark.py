@@ -21,12 +21,12 @@ _CHECKED = struct.Struct("<QQI")  # the same with its CRC-32
 
 
 def path_of(data: Path) -> Path:
-    """Where the mark of a data file is."""
+    """Build the path of a data file's mark."""
     return data.with_name(data.name + ".mark")
 
 
 def is_written(data: Path) -> bool:
-    """Whether a data file of this path, which may have been another one, has a mark."""
+    """Check whether a data file of this path, which may have been another one, has a mark."""
     try:
         return path_of(data).lstat().st_size > 0
     except FileNotFoundError:

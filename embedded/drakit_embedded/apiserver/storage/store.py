@@ -169,18 +169,18 @@ class Collection:
         return [record for key in keys[start:end] if (record := then[key]) is not None]
 
     def events_after(self, version: int) -> list[Event]:
-        """Events newer than a version that is still known."""
+        """List the events newer than a version that is still known."""
         start = bisect_right(self._events, version, key=lambda event: event.version)
         return self._events[start:]
 
     def position(self, version: int) -> int | None:
-        """Where a watch from ``version`` starts reading, or None if events since then have been forgotten."""
+        """Find where a watch from ``version`` starts reading; None if events since then have been forgotten."""
         if version < self.forgotten:
             return None
         return self._dropped + bisect_right(self._events, version, key=lambda event: event.version)
 
     def read(self, position: int) -> list[Event] | None:
-        """Events from a position on, or None if some of them have been forgotten."""
+        """List the events from a position on; None if some of them have been forgotten."""
         if position < self._dropped:
             return None
         return self._events[position - self._dropped :]
@@ -233,7 +233,7 @@ class Collection:
 
 
 def _record(collection: Collection, key: Key, version: int, obj: Object, form: Object) -> Record:
-    """``form`` is how the object is stored, in which parts may be ``msgspec.Raw``."""
+    """Build a record; ``form`` is how the object is stored, in which parts may be ``msgspec.Raw``."""
     record = Record(key, version, _encode(form), Index.of(obj, collection.fields))
     if collection.kind in _EMBEDDING:
         record.texts = raw_extensions.texts_of(form)
@@ -414,5 +414,5 @@ class Store:
         self._superseded.clear()
 
     def collections(self) -> Iterator[Collection]:
-        """All declared kinds."""
+        """Iterate over the collections of all declared kinds."""
         return iter(self._collections.values())

@@ -74,7 +74,7 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
 
 
 def is_long(raw: bytes, media_type: str) -> bool:
-    """Whether it takes longer to read a body than others should wait for, some 50 ms."""
+    """Check whether it takes longer to read a body than others should wait for, some 50 ms."""
     if "yaml" not in media_type.lower():
         return len(raw) >= _LONG_BYTES
     # YAML is read slowly, and a few aliases stand for a lot of it.
@@ -140,7 +140,7 @@ def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:
 
 
 def _summary(raw: bytes) -> str:
-    """summarizeData of k8s.io/apiserver/pkg/endpoints/handlers/rest.go."""
+    """Show the beginning of a body (summarizeData of k8s.io/apiserver/pkg/endpoints/handlers/rest.go)."""
     if not raw:
         return "<empty>"
     more = " ..." if len(raw) > _SHOWN else ""
@@ -180,7 +180,7 @@ def _taken(obj: Object, field: str) -> str:
 
 
 def _with_defaults(api_version: str, kind: Kind) -> str:
-    """gvkWithDefaults: what is not given is as the path says."""
+    """Complete an apiVersion that is not given by that of the path (gvkWithDefaults)."""
     group, _, version = api_version.rpartition("/")
     if not version and group in ("", kind.group):
         return kind.api_version

@@ -19,7 +19,7 @@ _NEVER = "0001-01-01T00:00:00Z"
 
 
 def age(timestamp: str | None) -> str:
-    """Time since a timestamp as ``duration.HumanDuration`` prints it."""
+    """Print the time since a timestamp as ``duration.HumanDuration`` does."""
     if not timestamp:
         return UNKNOWN
     try:
@@ -30,7 +30,7 @@ def age(timestamp: str | None) -> str:
 
 
 def duration(seconds: int) -> str:
-    """k8s.io/apimachinery/pkg/util/duration: two units at most, fewer as it gets longer."""
+    """Print a duration with two units at most (k8s.io/apimachinery/pkg/util/duration)."""
     if seconds < -1:
         return "<invalid>"
     seconds = max(seconds, 0)
@@ -54,18 +54,18 @@ def duration(seconds: int) -> str:
 
 
 def name_of(obj: Object) -> str:
-    """``metadata.name``."""
+    """Read ``metadata.name``."""
     name: str = obj["metadata"]["name"]
     return name
 
 
 def age_of(obj: Object) -> str:
-    """Time since the object was made."""
+    """Print the time since the object was created."""
     return age(obj["metadata"].get("creationTimestamp"))
 
 
 def label_texts(labels: Mapping[str, str] | None) -> str:
-    """labels.FormatLabels."""
+    """Print labels (labels.FormatLabels)."""
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 
@@ -251,7 +251,7 @@ def _claim(obj: Object) -> list[Any]:
 
 
 def claim_state(obj: Object) -> str:
-    """resourceClaimPrinterColumns: what has happened to a claim, in words."""
+    """Print what has happened to a claim (resourceClaimPrinterColumns)."""
     status = obj.get("status") or {}
     states = []
     if obj["metadata"].get("deletionTimestamp"):

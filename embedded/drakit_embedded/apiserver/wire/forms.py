@@ -41,11 +41,11 @@ class Parts(NamedTuple):
         return len(self.head) + sum(map(len, self.bodies)) + max(len(self.bodies) - 1, 0) + len(self.tail)
 
     def whole(self) -> bytes:
-        """All of it."""
+        """Join all parts."""
         return b"".join((self.head, b",".join(self.bodies), self.tail))
 
     def chunks(self) -> Iterator[bytes]:
-        """All of it in pieces of moderate size."""
+        """Join all parts to chunks of moderate size."""
         yield self.head
         first = size = 0
         for index, body in enumerate(self.bodies):
@@ -274,7 +274,7 @@ def _check_partial(asked: str, kind: Kind, *, listing: bool) -> None:
 
 
 def wants_table(accept: str) -> bool:
-    """Whether a table is the first form that can be given."""
+    """Check whether a table is the first form that can be given."""
     schemas = negotiation.OF_OBJECTS
     conversion = negotiation.accepted(accept, _may_be, negotiation.OBJECT, schemas=schemas).conversion
     return conversion is not None and conversion.kind == "Table"

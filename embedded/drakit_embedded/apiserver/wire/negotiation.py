@@ -52,12 +52,12 @@ OF_OBJECTS, _NO_SCHEMA = ("", "v1"), ("",)
 
 
 def takes_protobuf_only(accept: str) -> bool:
-    """Whether a client takes nothing but protobuf."""
+    """Check whether a client takes nothing but protobuf."""
     return accept.replace(" ", "") == PROTOBUF
 
 
 def without_conversion(conversion: Conversion | None) -> bool:
-    """For what is sent in one form only, as errors and the lists of discovery are."""
+    """Accept no conversion, for what is sent in one form only: errors and the lists of discovery."""
     return conversion is None
 
 
@@ -84,7 +84,7 @@ def accepted(
 
 
 def check_route(accept: str, offered: tuple[str, ...]) -> None:
-    """For what is sent in one form, whatever is asked for beside it: 406 if a route does not offer it at all."""
+    """Refuse with 406 if a route, which has one form only, does not offer any accepted media type."""
     if offered and accept and not _is_routed(accept, offered):
         listed = ", ".join(offered)
         raise statuses.StatusError(

@@ -43,7 +43,7 @@ def _port(port: Object) -> str:
 
 
 def _endpoints(obj: Object) -> list[Any]:
-    """formatEndpoints: of each port every address."""
+    """Print every address of each port (formatEndpoints)."""
     found = [
         _host_port(address.get("ip", ""), port)
         for subset in obj.get("subsets") or ()
@@ -85,7 +85,7 @@ def _service_cidr(obj: Object) -> list[Any]:
 
 
 def _ip_address(obj: Object) -> list[Any]:
-    """Kubernetes fills a cell more than the kind has columns (printIPAddress)."""
+    """Fill the cells, one more than the kind has columns, as Kubernetes does (printIPAddress)."""
     parent = (obj.get("spec") or {}).get("parentRef")
     shown = NONE
     if parent:

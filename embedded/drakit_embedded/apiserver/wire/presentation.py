@@ -18,7 +18,7 @@ _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 
 
 def is_plain(request: web.BaseRequest) -> bool:
-    """Whether the answer goes out as it is encoded."""
+    """Check whether the answer goes out as it is encoded."""
     accept = request.headers.get("Accept", "")
     return not _is_for_people(request) and ("yaml" not in accept and "pretty" not in accept)
 

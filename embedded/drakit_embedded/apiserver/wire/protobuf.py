@@ -63,7 +63,7 @@ def _object(data: memoryview) -> Object:
 
 
 def _wire(data: memoryview | bytes) -> Iterator[tuple[int, Any]]:
-    """Field numbers and values of a message: integers, or the bytes of everything that has a length."""
+    """Split a message into field numbers and values: integers, or the bytes of everything that has a length."""
     at, end = 0, len(data)
     while at < end:
         key, at = _varint(data, at)

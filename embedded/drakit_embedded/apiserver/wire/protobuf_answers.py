@@ -38,7 +38,7 @@ def encode(kind: str, api_version: str, obj: Object) -> bytes:
 
 
 def has_message(api_version: str, kind: str) -> bool:
-    """Whether objects of a kind can be written; custom resources cannot."""
+    """Check whether objects of a kind can be written; custom resources cannot."""
     return messages.name_of(api_version, kind) in messages.table()
 
 
@@ -70,7 +70,7 @@ def _written(name: str, obj: Object) -> Iterator[bytes]:
 
 
 def _value(number: int, kind: str, value: Any) -> bytes:
-    """One field with its number; ``kind`` is a letter for a scalar, or the name of a message."""
+    """Encode one field with its number; ``kind`` is a letter for a scalar, or the name of a message."""
     if kind in ("t", "i"):
         return _varint(number << 3 | _VARINT) + _varint(int(value))
     if kind == "d":

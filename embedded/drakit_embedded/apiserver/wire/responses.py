@@ -39,7 +39,7 @@ def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
 
 
 def _short(warnings: Sequence[str]) -> list[str]:
-    """Each once, and if they are long together only their beginnings, and not all.
+    """Drop repeated warnings and, if they are long together, all but the beginnings of the first ones.
 
     k8s.io/apiserver/pkg/endpoints/filters/warning.go: clients have limits for headers.
     """

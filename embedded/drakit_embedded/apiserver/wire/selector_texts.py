@@ -7,7 +7,7 @@ from typing import Any
 
 
 def printed(selector: Mapping[str, Any] | None) -> str:
-    """All requirements in the order of their keys; the empty text if there are none.
+    """Print all requirements in the order of their keys; empty if there are none.
 
     LabelSelectorAsSelector (k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go), printed by pkg/labels/selector.go.
     """

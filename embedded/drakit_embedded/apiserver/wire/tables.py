@@ -40,7 +40,7 @@ def printer(group: str, plural: str) -> Printer:
 
 
 def _column(text: str) -> Object:
-    """``Name``; ``-Name`` is shown by ``-o wide`` only; ``Name#`` is an integer, ``Name?`` a boolean."""
+    """Parse a column: ``Name``; ``-Name`` for ``-o wide`` only; ``Name#`` is an integer, ``Name?`` a boolean."""
     name = text.strip("-#?")
     return {
         "name": name,

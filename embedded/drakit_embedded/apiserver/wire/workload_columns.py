@@ -20,13 +20,13 @@ _SHOWN_METRICS = 2
 
 
 def _template_cells(obj: Object) -> tuple[str, str]:
-    """Names and images of the containers of a workload's template."""
+    """List names and images of the containers of a workload's template."""
     containers = (((obj.get("spec") or {}).get("template") or {}).get("spec") or {}).get("containers") or []
     return ",".join(c.get("name", "") for c in containers), ",".join(c.get("image", "") for c in containers)
 
 
 def _selector(selector: Mapping[str, Any] | None) -> str:
-    """metav1.FormatLabelSelector."""
+    """Print a label selector (metav1.FormatLabelSelector)."""
     return selector_texts.printed(selector) or NONE
 
 
@@ -76,7 +76,7 @@ def _daemon_set(obj: Object) -> list[Any]:
 
 
 def _replication_controller(obj: Object) -> list[Any]:
-    """Its selector is a map of labels, and not a label selector."""
+    """Fill the cells; the selector is a map of labels, and not a label selector."""
     return [*_replica_set(obj)[:-1], label_texts((obj.get("spec") or {}).get("selector"))]
 
 
@@ -157,7 +157,7 @@ def _autoscaler(obj: Object) -> list[Any]:
 
 
 def _metrics(wanted: Sequence[Object], current: Sequence[Object]) -> str:
-    """formatHPAMetrics."""
+    """Print the metrics of an autoscaler (formatHPAMetrics)."""
     if not wanted:
         return NONE
     shown = [_metric(metric, current[at] if at < len(current) else {}) for at, metric in enumerate(wanted)]

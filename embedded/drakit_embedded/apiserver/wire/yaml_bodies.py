@@ -74,7 +74,7 @@ def read(raw: bytes) -> tuple[Any, list[str]]:
 
 
 def _located(error: yaml.MarkedYAMLError) -> str:
-    """go-yaml numbers the lines of a scanner's errors from one, those of a parser's from zero."""
+    """Locate an error as go-yaml does: lines count from one in a scanner's errors, from zero in a parser's."""
     scanner = isinstance(error, yaml.scanner.ScannerError)
     mark, context = error.problem_mark, error.context_mark
     line = 0
@@ -181,7 +181,7 @@ def _is_merge(node: Node) -> bool:
 
 
 def _scalar(node: Scalar) -> Any:
-    """``resolve``: what a scalar is, by its tag, or if it has none and stands without quotes by what it looks like."""
+    """Resolve a scalar (``resolve``) by its tag or, without tag and quotes, by what it looks like."""
     tag, text = node.tag.removeprefix(_TAG), node.text
     if tag == "binary":
         try:

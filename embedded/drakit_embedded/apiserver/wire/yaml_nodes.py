@@ -91,7 +91,7 @@ class _Composed:
         self._anchors: dict[str, Scalar | Sequence | Mapping] = {}
 
     def take(self, event: yaml.Event) -> None:
-        """One event more."""
+        """Add an event of the parser."""
         if isinstance(event, yaml.CollectionEndEvent):
             self._open.pop()
         elif isinstance(event, yaml.AliasEvent):

@@ -57,7 +57,7 @@ class Deleted(NamedTuple):
 
 
 def options(raw: bytes, content_type: str, query: Query) -> Options:
-    """DeleteOptions from the body or, only without one, from the query (endpoints/handlers/delete.go)."""
+    """Read DeleteOptions from the body or, without one, from the query (endpoints/handlers/delete.go)."""
     if raw:
         body = bodies.parse(raw, content_type, "")
         _check_kind(body)
@@ -69,7 +69,7 @@ def options(raw: bytes, content_type: str, query: Query) -> Options:
 
 
 def _check_kind(body: Object) -> None:
-    """Options are options in whichever group and version; what says no kind is some, too."""
+    """Check the kind of a body: DeleteOptions of any group and version, which is also the default."""
     kind, api_version = body.get("kind") or _KIND, body.get("apiVersion") or "meta.k8s.io/v1"
     if kind == _KIND:
         return
@@ -90,7 +90,7 @@ def _of_query(query: Query) -> Options:
 
 
 def _check(found: Options) -> None:
-    """ValidateDeleteOptions."""
+    """Validate the options (ValidateDeleteOptions)."""
     faults = []
     policy = found.propagationPolicy
     if policy is not None and found.orphanDependents is not None:
@@ -232,7 +232,7 @@ def _shorten(meta: Object, asked: int | None) -> _Begun:
 
 
 def _duration(seconds: int) -> int:
-    """Seconds as a Go ``time.Duration`` has them: in 64 bits of nanoseconds, where 300 years are less than nothing."""
+    """Wrap seconds as a Go ``time.Duration`` does, in 64 bits of nanoseconds: 300 years become negative."""
     nanoseconds = (seconds * _NANOS + 2**63) % 2**64 - 2**63
     return nanoseconds // _NANOS
 
@@ -252,7 +252,7 @@ def _held(served: Served, obj: Object) -> bool:
 
 
 def done(served: Served, new: Object, old: Object) -> bool:
-    """Whether an update has taken away the last thing that a deletion was waiting for (ShouldDeleteDuringUpdate)."""
+    """Check whether an update removed the last thing a deletion waits for (ShouldDeleteDuringUpdate)."""
     meta = old["metadata"]
     waiting = new["metadata"].get("finalizers") or meta.get("deletionGracePeriodSeconds")
     return bool(meta.get("deletionTimestamp")) and not waiting and not _held(served, new)

@@ -94,7 +94,7 @@ def _place(document: Container, operation: dict[str, Any], field: str = "path") 
 
 
 def _get(container: Container, key: str) -> Any:
-    """None for what an object does not have."""
+    """Look up a value in a container; None for what an object does not have."""
     return container.get(key) if isinstance(container, dict) else container[_index(len(container), key)]
 
 
@@ -147,7 +147,7 @@ def _copied(value: Any) -> Any:
 
 
 def _equal(found: Any, wanted: Any) -> bool:
-    """Equal, and of one type: 1 is neither true nor 1.0."""
+    """Compare values and their types: 1 equals neither true nor 1.0."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         return found.keys() == wanted.keys() and all(_equal(found[key], wanted[key]) for key in found)
     if isinstance(found, list) and isinstance(wanted, list):

@@ -127,7 +127,7 @@ def _unknown(content: list[Object]) -> Iterator[str]:
 
 
 def merge(target: Any, patch: Any) -> Any:
-    """RFC 7386; ``target`` may be changed and must not be used afterwards."""
+    """Apply a merge patch (RFC 7386); ``target`` may be changed and must not be used afterwards."""
     if not isinstance(patch, dict):
         return patch
     if not isinstance(target, dict):
@@ -158,7 +158,7 @@ def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -
 
 
 def _operate(obj: Object, wanted: Any) -> Any:
-    """Operations put values below others: what comes of that is checked as a body is."""
+    """Apply a JSON patch, and check the size of the result as that of a body."""
     try:
         patched = operations.applied(obj, wanted)
         budget.check(patched)

@@ -28,7 +28,7 @@ def version_of(obj: Object) -> int:
 
 
 def check_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
-    """409 for what a deletion is not meant for (BeforeDelete)."""
+    """Refuse with 409 a deletion that is meant for another object or version (BeforeDelete)."""
     meta = stored["metadata"]
     # Not the plural, as elsewhere: upstream puts the kind where the resource belongs.
     if uid is not None and uid != meta["uid"]:
@@ -53,7 +53,7 @@ def check_namespace_deletion(kind: Kind, stored: Object, *, uid: str | None, ver
 
 
 def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | None = None) -> None:
-    """409 for what an update is not meant for (storage.Preconditions); an empty text asks for nothing."""
+    """Refuse with 409 an update that is meant for another object or version (storage.Preconditions); "" matches all."""
     if why := _failed(stored, uid or None, version or None):
         meta = stored["metadata"]
         parts = ("/registry", _STORED_AS.get(kind.plural, kind.plural), meta.get("namespace"), meta["name"])

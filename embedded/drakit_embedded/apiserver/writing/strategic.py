@@ -127,7 +127,7 @@ def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -
 
 
 def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:
-    """Items of the patch merged into the first ones that have the same key; the others stay (``mergeSlice``)."""
+    """Merge items of the patch into the first ones that have the same key; the others stay (``mergeSlice``)."""
     _check_types(present, patch)
     if node.key == SET:
         return list({_id(value, node): value for value in (*present, *patch)}.values())
@@ -145,7 +145,7 @@ def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:
 
 
 def _check_types(present: list[Any], patch: list[Any]) -> None:
-    """Both lists have items of one type, which is not that of lists (``sliceElementType``)."""
+    """Check that both lists have items of one type, and that they are no lists (``sliceElementType``)."""
     types = {type(item) for item in (*present, *patch)}
     if types == {list}:
         raise StatusError(500, "", "lists of lists are not supported")
@@ -192,7 +192,7 @@ def _reorder_field(target: Object, key: str, order: Any, node: Node) -> None:
 
 
 def _ordered(items: list[Any], order: list[Any], live: list[Any], node: Node) -> list[Any]:
-    """Items in the order of the patch, and between them those that only the server has (normalizeElementOrder).
+    """Sort items as in the patch, and put between them those that only the server has (normalizeElementOrder).
 
     An item of the server stands before the first one of the patch that follows it in the live list; the patch's own
     new items come before all that is not known to precede them.
@@ -211,7 +211,7 @@ def _ordered(items: list[Any], order: list[Any], live: list[Any], node: Node) ->
 
 
 def _ranks(items: list[Any], node: Node) -> dict[Any, int]:
-    """Where the first item of each identity stands."""
+    """Find where the first item of each identity stands."""
     found: dict[Any, int] = {}
     for index, item in enumerate(items):
         found.setdefault(_id(item, node), index)

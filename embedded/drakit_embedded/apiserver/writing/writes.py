@@ -165,7 +165,7 @@ def _bring_up(served: Served, obj: Object, api: Api, *, dry_run: bool) -> None:
 
 
 def _has_version(obj: Object) -> bool:
-    """Whether a new object says that it has a version; one that is no number is overlooked here."""
+    """Check whether a new object says that it has a version; one that is no number is overlooked here."""
     try:
         return preconditions.version_of(obj) != 0
     except statuses.StatusError:
@@ -281,7 +281,7 @@ def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) ->
 
 
 def _check_identity(served: Served, new: Object, old: Object) -> None:
-    """Optimistic concurrency, and the fields that are the server's own."""
+    """Check name, UID and version (optimistic concurrency), and set the fields that are the server's own."""
     kind, meta, was = served.kind, new["metadata"], old["metadata"]
     name = was["name"]
     if meta.setdefault("name", name) != name:
@@ -303,7 +303,7 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
 
 
 def _only_times_differ(new: Object, old: Object) -> bool:
-    """Whether somebody came to own only what he had, by a change of which nothing was left (equality.go)."""
+    """Check whether somebody came to own only what he had, by a change of which nothing was left (equality.go)."""
     meta, was = new["metadata"], old["metadata"]
     now, before = meta.get("managedFields") or [], was.get("managedFields") or []
     return (
@@ -352,7 +352,7 @@ def _restore(new: Object, old: Object, field: str) -> None:
 
 
 def _validate(served: Served, new: Object, old: Object, api: Api, request: Attributes, *, was_valid: bool) -> None:
-    """``was_valid``: the old object, as this process knows."""
+    """Validate the object; ``was_valid`` says whether this process has found the old one valid."""
     strategy, kind = served.strategy, served.kind
     meta = new["metadata"]
     faults: list[FieldFault] = []

@@ -140,7 +140,7 @@ class DaemonSetController:
         )
 
     def _may_delete_failed(self, daemon_set: Object, node: str, waits: list[float]) -> bool:
-        """Whether a failed pod goes now, or in so many seconds (added to ``waits``): it may fail again at once."""
+        """Check whether to delete a failed pod now; if later, as it may fail again, add the seconds to ``waits``."""
         key, now = (daemon_set["metadata"]["uid"], node), time.monotonic()
         delay, since = self._failed.get(key, (0.0, 0.0))
         if now - since < delay:

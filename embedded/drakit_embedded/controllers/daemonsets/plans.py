@@ -49,17 +49,17 @@ class DaemonSetView:
         return [name for name, fit in self.fits.items() if fit.should_run]
 
     def is_updated(self, pod: Object) -> bool:
-        """Whether the pod was made from the current template."""
+        """Check whether the pod was made from the current template."""
         labels = pod["metadata"].get("labels") or {}
         by_generation = bool(self._generation) and labels.get(node_fit.GENERATION_LABEL) == self._generation
         return by_generation or labels.get(node_fit.HASH_LABEL) == self.hash
 
     def is_available(self, pod: Object) -> bool:
-        """Whether the pod has been ready long enough."""
+        """Check whether the pod has been ready long enough."""
         return seconds_to_available(pod, self._minimum) == 0
 
     def surge_and_unavailable(self) -> tuple[int, int]:
-        """(max surge, max unavailable) in nodes; never both zero, or nothing could ever move."""
+        """Compute (max surge, max unavailable) in nodes; never both zero, or nothing could ever move."""
         strategy = self.daemon_set["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
             return 0, 0
@@ -118,7 +118,7 @@ def _without_ended(
 
 
 def _keep_two(plan: Plan, view: DaemonSetView, node: str, running: list[Object]) -> None:
-    """With surge, a node may have an old pod beside the new one that is not available yet."""
+    """Plan a node for surge, which may have an old pod beside a new one that is not available yet."""
     if not running:
         if view.fits[node].should_run:
             plan.create.append(node)
@@ -191,7 +191,7 @@ def _surging(view: DaemonSetView, surge: int) -> Plan:
 
 
 def _nodes(view: DaemonSetView) -> list[str]:
-    """Nodes that have pods, or should have one."""
+    """List the nodes that have pods, or should have one."""
     return list(dict.fromkeys([*view.pods, *view.desired]))
 
 
@@ -224,7 +224,7 @@ def status(view: DaemonSetView) -> Object:
 
 
 def by_age(pods: Iterable[Object]) -> list[Object]:
-    """Pods that are on a node first, then the oldest first."""
+    """Sort pods: those on a node first, then the oldest first."""
     return sorted(
         pods,
         key=lambda pod: (

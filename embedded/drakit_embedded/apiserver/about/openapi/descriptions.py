@@ -39,7 +39,7 @@ def _models() -> Path | None:
 
 @functools.cache
 def of(package: str, version: str, kind: str) -> Description:
-    """Of the type ``kind`` of ``package`` (``core``, ``meta``) and version; empty for one that the client lacks."""
+    """Describe the type ``kind`` of ``package`` (``core``, ``meta``) and version; empty if the client lacks it."""
     models = _models()
     if models is None:
         return _NONE

@@ -98,19 +98,19 @@ class Documents:
         return web.Response(body=body, headers={"Content-Type": media, "Last-Modified": self._began, **sent})
 
     def _index(self) -> Object:
-        """Where each document is, with its hash."""
+        """Build the index of ``/openapi/v3``: where each document is, with its hash."""
         listed = sorted(self._versions())
         return {
             "paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self._hash(path)}"} for path in listed}
         }
 
     def _hash(self, path: str) -> str:
-        """Of what a document is made of: all that is served, and the edition of what is said about it."""
+        """Hash what a document is made of: all that is served, and the edition of what is said about it."""
         served = [(kind.api_version, kind.kind) for kind in self._kinds()]
         return hashlib.sha512(_encode((_EDITION, path, self._info, served))).hexdigest().upper()
 
     def _versions(self) -> dict[str, Callable[[], Object]]:
-        """How to make each document of version 3, by its path."""
+        """List how to make each document of version 3, by its path."""
         found = {path.strip("/"): self._plain(listed) for path, listed in self._discovery().items()}
         for group, version in self._served():
             found[paths.root(group, version)[1:]] = self._of_version(group, version)
@@ -161,7 +161,7 @@ class Documents:
         return found
 
     def _swagger(self) -> Object:
-        """Everything in one document of version 2."""
+        """Build the one document of version 2."""
         listed = {path: entry for one in self._discovery().values() for path, entry in one.items()}
         for group, version in self._served():
             listed |= self._paths(group, version)
@@ -198,7 +198,7 @@ def _version_path() -> dict[str, Object]:
 
 
 def _tell_options(found: dict[str, Object], served: list[tuple[str, str]]) -> None:
-    """Options of a deletion and events of a watch are of every version."""
+    """Declare that options of a deletion and events of a watch are of every version."""
     for name in _OPTIONS:
         if name in found:
             kind = name.rpartition(".")[2]

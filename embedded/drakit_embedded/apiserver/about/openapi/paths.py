@@ -56,7 +56,7 @@ def of(served: Served) -> dict[str, Object]:
 
 
 def root(group: str, version: str) -> str:
-    """``/api/v1`` or ``/apis/GROUP/VERSION``."""
+    """Build the root path of a version: ``/api/v1`` or ``/apis/GROUP/VERSION``."""
     return f"/apis/{group}/{version}" if group else f"/api/{version}"
 
 
@@ -75,13 +75,13 @@ def listing(path: str, description: str, operation: str, tag: str, schema: str) 
 
 
 def tag_of(group: str, version: str = "") -> str:
-    """``rbacAuthorization_v1``, or ``rbacAuthorization`` of all versions."""
+    """Build the tag of operations: ``rbacAuthorization_v1``, or ``rbacAuthorization`` for all versions."""
     title = camel(group)
     return f"{title[0].lower()}{title[1:]}{f'_{version}' if version else ''}"
 
 
 def camel(group: str, version: str = "") -> str:
-    """``RbacAuthorizationV1``: the group and version in names of operations."""
+    """Build the name of group and version in names of operations: ``RbacAuthorizationV1``."""
     parts = group.removesuffix(".k8s.io").split(".") if group else ["core"]
     return "".join(part.capitalize() for part in (*parts, version))
 
@@ -252,7 +252,7 @@ class _Paths:
 
 
 def _path(operations: dict[str, Object], kind: Kind, scope: str) -> Object:
-    """Operations under a path; the parameters that all of them have are the path's."""
+    """Describe a path with its operations; the parameters that all of them have are the path's."""
     parameters = [_parameter("pretty")]
     if "{name}" in scope:
         parameters.append(_in_path("name", f"name of the {kind.kind}"))

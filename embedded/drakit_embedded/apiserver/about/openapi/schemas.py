@@ -64,7 +64,7 @@ def facts() -> Facts:
 
 
 def name_of(kind: Kind) -> str:
-    """``io.k8s.api.core.v1.Pod``."""
+    """Build the name of a kind's schema: ``io.k8s.api.core.v1.Pod``."""
     if kind.group in _FOREIGN:
         return f"{_FOREIGN[kind.group]}.{kind.version}.{kind.kind}"
     return f"{_PACKAGE}{kind.group.partition('.')[0] or 'core'}.{kind.version}.{kind.kind}"
@@ -190,7 +190,7 @@ def _field(struct: str, field: Field) -> Object:
 
 
 def _type(kind: Type, *, inside: bool) -> Object:
-    """Of a field or, ``inside`` a list or map, of each of its items."""
+    """Describe the type of a field or, ``inside`` a list or map, of each of its items."""
     if kind.shape == "struct":
         return {"$ref": f"{REFERENCE}{_struct_name(kind.struct)}"}
     if kind.shape in _SPECIAL:
@@ -212,5 +212,5 @@ def _type(kind: Type, *, inside: bool) -> Object:
 
 
 def _struct_name(struct: str) -> str:
-    """``core/v1.Pod`` as Kubernetes calls it: ``io.k8s.api.core.v1.Pod``."""
+    """Build the name of a Go struct's schema: ``core/v1.Pod`` is ``io.k8s.api.core.v1.Pod``."""
     return (_META_PACKAGE if struct.startswith("meta/") else _PACKAGE) + struct.replace("/", ".")

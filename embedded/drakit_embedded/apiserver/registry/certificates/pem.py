@@ -59,7 +59,7 @@ def _line(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _headers(data: bytes, at: int) -> tuple[bool, int]:
-    """Whether there are lines with a colon, and where what follows them begins."""
+    """Check whether there are lines with a colon, and where what follows them begins."""
     found = False
     while at < len(data):
         line, following = _line(data, at)
@@ -70,7 +70,7 @@ def _headers(data: bytes, at: int) -> tuple[bool, int]:
 
 
 def _end_of(data: bytes, at: int, type_line: bytes) -> int | None:
-    """Where the line ends that ends a block of this type; None if it does not."""
+    """Find where the END line of a block of this type ends; None if the line is no such."""
     if data[at : at + len(type_line)] != type_line:
         return None
     rest, following = _line(data, at + len(type_line))

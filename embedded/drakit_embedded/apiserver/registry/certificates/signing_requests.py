@@ -152,7 +152,7 @@ def _prepare_update(new: Object, old: Object, cluster: Cluster) -> None:
 
 
 def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
-    """Approval and denial stay as they were, if only how they look was changed."""
+    """Keep approval and denial as they were if there are as many of them as before."""
     for kind in _DECIDED:
         before, now = _of_type(old, kind), _of_type(new, kind)
         if len(before) == len(now):
@@ -163,7 +163,7 @@ def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
 
 
 def _prepare_approval(new: Object, old: Object, cluster: Cluster) -> None:
-    """Of the status, only conditions are approved."""
+    """Let an approval change only the conditions of the status."""
     _date(new, old)
     conditions = _status(new).get("conditions")
     new["status"] = {key: value for key, value in _status(old).items() if key != "conditions"}
@@ -268,7 +268,7 @@ def _certificate_problem(text: str) -> str:
 
 
 def is_certificate(der: bytes) -> bool:
-    """Whether it is a certificate of X.509."""
+    """Check whether it is a certificate of X.509."""
     from cryptography import x509
 
     try:

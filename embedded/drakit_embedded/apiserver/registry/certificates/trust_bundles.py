@@ -53,7 +53,7 @@ def _name_problems(name: str, signer: str) -> Sequence[str]:
 
 
 def _bundle_faults(text: str) -> list[FieldError]:
-    """At least one authority, none of them twice, and nothing else."""
+    """Check that there are only certificates of authorities, at least one, and none twice."""
     data = text.encode()
     if len(data) > _MOST_BYTES:
         return [too_long(_PATH, _MOST_BYTES)]

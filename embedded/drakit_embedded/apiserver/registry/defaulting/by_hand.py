@@ -35,7 +35,7 @@ def round_up(amounts: Object) -> None:
 
 
 def _complete_behavior(autoscaler: Object) -> None:
-    """SetDefaults_HorizontalPodAutoscalerBehavior of pkg/apis/autoscaling/v2/defaults.go.
+    """Do what SetDefaults_HorizontalPodAutoscalerBehavior does in pkg/apis/autoscaling/v2/defaults.go.
 
     Behavior that is given at all has rules in both directions, with all that they do not say.
     """

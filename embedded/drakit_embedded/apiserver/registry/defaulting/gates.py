@@ -29,7 +29,7 @@ def table() -> Table:
 
 
 def enabled(name: str, gates: FeatureGates) -> bool:
-    """Whether a gate of the table is on; one that drakit does not know is as it is in the emulated version."""
+    """Check whether a gate of the table is on; one that drakit does not know is as it is in the emulated version."""
     try:
         return gates.enabled(name)
     except FeatureGateError:

@@ -32,7 +32,7 @@ def set_defaults(obj: Object, struct: str, gates: FeatureGates) -> None:
 
 @functools.lru_cache(maxsize=8)
 def _enabled(gates: FeatureGates) -> frozenset[str]:
-    """Those gates that are on of which defaults depend."""
+    """Select the gates that are on and that defaults depend on."""
     return frozenset(name for name in table().gates if enabled(name, gates))
 
 
@@ -87,7 +87,7 @@ class _Plans:
         return plan
 
     def _statements(self, struct: str) -> list[Object]:
-        """Those of a struct, and of the structs that are embedded in it."""
+        """List the statements of a struct, and of the structs that are embedded in it."""
         found = list(table().structs.get(struct, ()))
         for field in self._types.fields(struct):
             if not field.name:

@@ -17,7 +17,7 @@ _HEAVIEST = 100
 
 
 def affinity(spec: Object, path: str) -> Errors:
-    """``spec.affinity``."""
+    """Validate ``spec.affinity``."""
     rules, path = spec["affinity"], f"{path}.affinity"
     nodes = rules.get("nodeAffinity") or {}
     if nodes.get(REQUIRED) is not None:
@@ -46,7 +46,7 @@ def _weight(term: Object, path: str) -> Errors:
 
 
 def _pods(term: Object, path: str) -> Errors:
-    """validatePodAffinityTerm."""
+    """Validate a pod affinity term (validatePodAffinityTerm)."""
     for selector in ("labelSelector", "namespaceSelector"):
         if term.get(selector) is not None:
             yield from label_selector(term[selector], f"{path}.{selector}")
@@ -60,7 +60,7 @@ def _pods(term: Object, path: str) -> Errors:
 
 
 def label_keys(term: Object, path: str) -> Errors:
-    """ValidateMatchLabelKeysAndMismatchLabelKeys, of what has its selector already from these keys."""
+    """Validate label keys that are in the selector already (ValidateMatchLabelKeysAndMismatchLabelKeys)."""
     matched, mismatched = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
     if not matched and not mismatched:
         return

@@ -22,7 +22,7 @@ _IDENTIFIER = re.compile("[a-f0-9]{64}")
 
 
 def pull_policy(image: str) -> str:
-    """SetDefaults_Container: what may have changed since is pulled always. What is no name at all has no tag."""
+    """Default the pull policy: ``Always`` for a tag ``latest``, given or implied (SetDefaults_Container)."""
     match = None if _IDENTIFIER.fullmatch(image) else _IMAGE.fullmatch(image)
     if match is None or len(match["name"]) > _LONGEST_NAME:
         return "IfNotPresent"

@@ -28,7 +28,7 @@ _ZEROS = re.compile(r"\b0+(?=[0-9])")
 
 
 def address(text: str, path: str) -> Errors:
-    """IsValidIPForLegacyField: an address in no form that two programs may read differently."""
+    """Refuse addresses in a form that two programs may read differently (IsValidIPForLegacyField)."""
     try:
         parsed = ipaddress.ip_address(text)
     except ValueError:
@@ -52,7 +52,7 @@ def _why_none(text: str) -> str:
 
 
 def dns(spec: Object, path: str) -> Errors:
-    """``dnsConfig``."""
+    """Validate ``dnsConfig``."""
     config, at = spec.get("dnsConfig"), f"{path}.dnsConfig"
     if spec["dnsPolicy"] == "None":
         if config is None:
@@ -71,7 +71,7 @@ def dns(spec: Object, path: str) -> Errors:
 
 
 def dns_policy(spec: Object, path: str) -> Errors:
-    """``dnsPolicy``."""
+    """Validate ``dnsPolicy``."""
     if (policy := spec["dnsPolicy"]) not in _POLICIES:
         yield not_supported(f"{path}.dnsPolicy", policy, _POLICIES)
 
@@ -100,7 +100,7 @@ def _searches(searches: list[str], path: str) -> Errors:
 
 
 def host_ports(spec: Object, path: str, *, of_pod: bool) -> Errors:
-    """On the host's network a port is the same inside and outside; in a template it may be left out."""
+    """Check that ports on the host's network are the same inside and outside; templates may leave ``hostPort`` out."""
     for index, container in enumerate(spec.get("containers") or ()):
         for number, port in enumerate(container.get("ports") or ()):
             host = port.get("hostPort") or 0
@@ -110,7 +110,7 @@ def host_ports(spec: Object, path: str, *, of_pod: bool) -> Errors:
 
 
 def host_name(spec: Object, path: str) -> Errors:
-    """``hostnameOverride``."""
+    """Validate ``hostnameOverride``."""
     name, at = spec["hostnameOverride"], f"{path}.hostnameOverride"
     for field in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(field):
@@ -130,7 +130,7 @@ def label_in(field: str) -> Callable[[Object, str], Errors]:
 
 
 def aliases(spec: Object, path: str) -> Errors:
-    """``hostAliases``."""
+    """Validate ``hostAliases``."""
     for index, alias in enumerate(spec["hostAliases"]):
         at = f"{path}.hostAliases[{index}]"
         yield from address(alias.get("ip") or "", f"{at}.ip")

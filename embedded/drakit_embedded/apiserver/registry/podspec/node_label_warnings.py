@@ -31,7 +31,7 @@ _DEPRECATED = {
 
 
 def of_spec(spec: Object) -> Iterator[str]:
-    """Of a pod's spec: its node selector and node affinity."""
+    """Warn of labels in the node selector and node affinity of a pod's spec."""
     for key in sorted(_DEPRECATED.keys() & (spec.get("nodeSelector") or {}).keys()):
         yield f"spec.nodeSelector[{key}]: {_DEPRECATED[key]}"
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
@@ -49,7 +49,7 @@ def _of_term(term: Object, path: str) -> Iterator[str]:
 
 
 def of_key(key: str | None, path: str) -> Iterator[str]:
-    """Of a label, e.g. that of a topology."""
+    """Warn of a deprecated label, e.g. that of a topology."""
     if key in _DEPRECATED:
         yield f"{path}: {key} is {_DEPRECATED[key]}"
 

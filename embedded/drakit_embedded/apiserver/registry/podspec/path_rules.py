@@ -9,7 +9,7 @@ from drakit_api.validation.errors import Errors, invalid
 
 
 def no_backsteps(target: str, path: str) -> Errors:
-    """No part of it is ``..``."""
+    """Check that no part of a path is ``..``."""
     if ".." in target and ".." in target.split("/"):
         yield invalid(path, target, "must not contain '..'")
 
@@ -22,7 +22,7 @@ def descending(target: str, path: str) -> Errors:
 
 
 def not_reserved(target: str, path: str) -> Errors:
-    """And it does not begin with two dots, as what kubelets write beside the files does."""
+    """Check also that it does not begin with two dots, as the files do that kubelets write beside."""
     if not target.startswith(("/", "..")) and "/.." not in target:
         return ()
     found = list(descending(target, path))

@@ -22,7 +22,7 @@ _EVERYTHING = 'operator must be Exists when `key` is empty, which means "match a
 
 
 def tolerations(spec: Object, path: str) -> Errors:
-    """``spec.tolerations``."""
+    """Validate ``spec.tolerations``."""
     for index, toleration in enumerate(spec["tolerations"]):
         yield from _toleration(toleration, f"{path}.tolerations[{index}]")
 
@@ -51,7 +51,7 @@ def _toleration(toleration: Object, path: str) -> Errors:
 
 
 def spread(spec: Object, path: str) -> Errors:
-    """``spec.topologySpreadConstraints``."""
+    """Validate ``spec.topologySpreadConstraints``."""
     constraints = spec["topologySpreadConstraints"]
     for index, constraint in enumerate(constraints):
         yield from _constraint(constraint, f"{path}.topologySpreadConstraints[{index}]", constraints[index + 1 :])
@@ -87,13 +87,13 @@ def _domains(domains: int, when: str, path: str) -> Errors:
 
 
 def readiness_gates(spec: Object, path: str) -> Errors:
-    """``spec.readinessGates``."""
+    """Validate ``spec.readinessGates``."""
     for index, gate in enumerate(spec["readinessGates"]):
         yield from names.label_key(gate.get("conditionType") or "", f"{path}.readinessGates[{index}].conditionType")
 
 
 def scheduling_gates(spec: Object, path: str) -> Errors:
-    """``spec.schedulingGates``."""
+    """Validate ``spec.schedulingGates``."""
     seen: set[str] = set()
     for index, gate in enumerate(spec["schedulingGates"]):
         at, name = f"{path}.schedulingGates[{index}]", gate.get("name") or ""

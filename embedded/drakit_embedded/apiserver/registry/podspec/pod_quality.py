@@ -18,7 +18,7 @@ _GUARANTEED, _BURSTABLE, _BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 
 
 def qos_class(spec: Object) -> str:
-    """Guaranteed, Burstable or BestEffort."""
+    """Compute the QoS class: Guaranteed, Burstable or BestEffort."""
     if has_pod_level(spec):
         return _quality(spec["resources"])
     containers = containers_of(spec, LASTING)
@@ -61,6 +61,6 @@ def complete(spec: Object) -> None:
 
 
 def _is_limited(spec: Object, name: str) -> bool:
-    """Whether all containers have a limit of it."""
+    """Check whether all containers have a limit of it."""
     containers = containers_of(spec, LASTING)
     return all(name in ((container.get("resources") or {}).get("limits") or ()) for container in containers)

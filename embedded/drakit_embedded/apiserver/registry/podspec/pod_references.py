@@ -24,7 +24,7 @@ _VOLUME_SECRETS = {
 
 
 def secrets(spec: Object) -> Iterator[str]:
-    """Names of secrets, some of them several times."""
+    """Find the names of secrets; a name may come several times."""
     names = [reference.get("name") for reference in spec.get("imagePullSecrets") or ()]
     names += _from_environment(spec, "secretRef", "secretKeyRef")
     for volume in spec.get("volumes") or ():
@@ -38,7 +38,7 @@ def secrets(spec: Object) -> Iterator[str]:
 
 
 def config_maps(spec: Object) -> Iterator[str]:
-    """Names of config maps, some of them several times."""
+    """Find the names of config maps; a name may come several times."""
     names = _from_environment(spec, "configMapRef", "configMapKeyRef")
     names += [(volume.get("configMap") or {}).get("name") for volume in spec.get("volumes") or ()]
     names += [(source.get("configMap") or {}).get("name") for source in projected(spec)]
@@ -61,7 +61,7 @@ def projected(spec: Object) -> Iterator[Object]:
 
 
 def volume_claims(pod: Object) -> Iterator[str]:
-    """Names of persistent volume claims, those that are made for the pod's own volumes among them."""
+    """Find the names of persistent volume claims, also of those that are created for the pod's ephemeral volumes."""
     claims = (volume_claim(pod, volume) for volume in (pod.get("spec") or {}).get("volumes") or ())
     return (claim for claim in claims if claim is not None)
 

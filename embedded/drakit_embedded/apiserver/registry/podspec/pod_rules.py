@@ -36,7 +36,7 @@ _LONGEST_DEADLINE = 2**31 - 1
 
 
 def create_errors(pod: Object) -> Errors:
-    """Of a new pod, but for its metadata."""
+    """Validate a new pod, but for its metadata."""
     spec = pod.get("spec") or {}
     yield from pod_errors(pod)
     if spec.get("ephemeralContainers"):
@@ -46,7 +46,7 @@ def create_errors(pod: Object) -> Errors:
 
 
 def pod_errors(pod: Object) -> Errors:
-    """validatePodMetadataAndSpec: of a pod that is new or changed, but for the metadata that all kinds have."""
+    """Validate a new or changed pod, but for the metadata that all kinds have (validatePodMetadataAndSpec)."""
     spec = pod.get("spec") or {}
     yield from annotation_errors(pod, "metadata.annotations")
     yield from spec_errors(spec, "spec", pod=pod)
@@ -57,7 +57,7 @@ def pod_errors(pod: Object) -> Errors:
 
 
 def annotation_errors(pod: Object, path: str) -> Errors:
-    """ValidatePodSpecificAnnotations, without those that fields have come in the place of; also of templates."""
+    """Validate annotations of pods and templates, but those that became fields (ValidatePodSpecificAnnotations)."""
     if not (annotations := (pod.get("metadata") or {}).get("annotations")):
         return
     if mirror_pods.ANNOTATION in annotations and not (pod.get("spec") or {}).get("nodeName"):
@@ -96,7 +96,7 @@ def _not_static(claim: Object) -> FieldError:
 
 
 def _claims(claims: list[Object], path: str) -> Errors:
-    """validatePodResourceClaims."""
+    """Validate ``spec.resourceClaims`` (validatePodResourceClaims)."""
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.get("name") or ""
@@ -144,7 +144,7 @@ def _shared_processes(spec: Object, path: str) -> Errors:
 
 
 def _users_of_its_own(spec: Object, path: str) -> Errors:
-    """validateHostUsers."""
+    """Validate a pod with users of its own, ``hostUsers: false`` (validateHostUsers)."""
     if spec["hostUsers"]:
         return
     for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):

@@ -56,7 +56,7 @@ _NO_CONTAINER = "must match the name of an entry in spec.initContainers.name or 
 
 
 def status_errors(new: Object, old: Object) -> Errors:
-    """Of a pod whose status was written, but for the metadata that all kinds have."""
+    """Validate a pod whose status was written, but for the metadata that all kinds have."""
     spec, status, was = new.get("spec") or {}, new.get("status") or {}, old.get("status") or {}
     yield from annotation_changes(new, old)
     yield from _conditions(status.get("conditions") or [])
@@ -116,7 +116,7 @@ def _transitions(spec: Object, status: Object, was: Object) -> Errors:
 
 
 def _restarts(spec: Object, sort: str, status: Object, code: int) -> bool:
-    """ContainerShouldRestart of pkg/api/v1/pod/util.go; not of what is not in the spec."""
+    """Check whether a container is restarted (ContainerShouldRestart of pkg/api/v1/pod/util.go)."""
     for container in spec.get(sort) or ():
         if container.get("name") == status.get("name"):
             policy = container.get("restartPolicy")
@@ -134,7 +134,7 @@ def _applies(rule: Object, code: int) -> bool:
 
 
 def _claims(statuses: list[Object], spec: Object) -> Errors:
-    """validatePodResourceClaimStatuses."""
+    """Validate ``resourceClaimStatuses`` (validatePodResourceClaimStatuses)."""
     known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
     seen: set[str] = set()
     for index, status in enumerate(statuses):
@@ -150,7 +150,7 @@ def _claims(statuses: list[Object], spec: Object) -> Errors:
 
 
 def _extended(status: Object, spec: Object) -> Errors:
-    """validatePodExtendedResourceClaimStatus."""
+    """Validate ``extendedResourceClaimStatus`` (validatePodExtendedResourceClaimStatus)."""
     path = "status.extendedResourceClaimStatus"
     containers = {each["name"]: each for each in containers_of(spec, LASTING)}
     if not status.get("requestMappings"):
@@ -174,7 +174,7 @@ def _extended(status: Object, spec: Object) -> Errors:
 
 
 def _allocatable(status: Object, spec: Object) -> Errors:
-    """validateNodeAllocatableResourceClaimStatus, and what is declared of it."""
+    """Validate ``nodeAllocatableResourceClaimStatuses``, by hand-written and declarative rules."""
     path = "status.nodeAllocatableResourceClaimStatuses"
     claims = {
         claim.get("resourceClaimName")
@@ -241,7 +241,7 @@ def _not_negative(item: Object, field: str, path: str) -> Errors:
 
 
 def _addresses(status: Object, was: Object) -> Errors:
-    """validatePodIPs and validateHostIPs; defaults have made one of the pod's addresses and their list agree."""
+    """Validate IPs (validatePodIPs, validateHostIPs); defaults have made ``podIP`` and ``podIPs`` agree."""
     for one, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
         listed = [each.get("ip") or "" for each in status.get(several) or ()]
         before = {each.get("ip") or "" for each in was.get(several) or ()}
@@ -271,7 +271,7 @@ def _family(text: str) -> int | None:
 
 
 def _user(user: Object, path: str, spec: Object) -> Errors:
-    """validateContainerStatusUsers."""
+    """Validate the user of a container (validateContainerStatusUsers)."""
     if (linux := user.get("linux")) is None:
         return
     at = f"{path}.linux"
@@ -290,7 +290,7 @@ def _identity(number: int, path: str, highest: int) -> Errors:
 
 
 def _devices(status: Object, path: str, sort: str, spec: Object, pod_status: Object) -> Errors:
-    """validateContainerStatusAllocatedResourcesStatus: each is of a claim or resource that the container asked for."""
+    """Check the devices of a container's claims and resources (validateContainerStatusAllocatedResourcesStatus)."""
     allocated = status.get("allocatedResourcesStatus")
     if not allocated:
         return

@@ -33,7 +33,7 @@ _IMMUTABLE_SPEC = (
 
 
 def update_errors(new: Object, old: Object) -> Errors:
-    """Of a changed pod, but for the metadata that all kinds have; both with their defaults."""
+    """Validate a changed pod, but for the metadata that all kinds have; both with their defaults."""
     yield from pod_errors(new)
     yield from annotation_changes(new, old)
     spec, was = new.get("spec") or {}, old.get("spec") or {}
@@ -53,7 +53,7 @@ def update_errors(new: Object, old: Object) -> Errors:
 
 
 def annotation_changes(new: Object, old: Object) -> Errors:
-    """Also of writes of the status."""
+    """Validate changes of annotations; for writes of the status, too."""
     path = "metadata.annotations"
     wanted, was = (pod["metadata"].get("annotations") or {} for pod in (new, old))
     if wanted != was:
@@ -93,7 +93,7 @@ def _deadline(seconds: int | None, was: int | None) -> Errors:
 
 
 def _tolerations(tolerations: list[Object], was: list[Object]) -> Errors:
-    """validateOnlyAddedTolerations: those that were there may tolerate for another time only."""
+    """Check that old tolerations remain, maybe with another ``tolerationSeconds`` (validateOnlyAddedTolerations)."""
     if tolerations == was:
         return
     path = "spec.tolerations"
@@ -115,7 +115,7 @@ def _gates(gates: list[Object], was: list[Object]) -> Errors:
 
 
 def _rest(new: Object, old: Object) -> Errors:
-    """All that is left is as it was."""
+    """Check that all else in the spec is as it was."""
     munged = {**new}
     for sort in ("containers", "initContainers"):
         if munged.get(sort):
@@ -142,7 +142,7 @@ def _node_selector(selector: Object, was: Object) -> Errors:
 
 
 def _node_affinity(new: Object, old: Object) -> Errors:
-    """validateNodeAffinityMutation: what was required is required still, and maybe more."""
+    """Check that node affinity only becomes narrower (validateNodeAffinityMutation)."""
     terms, was = _node_terms(new), _node_terms(old)
     if was and len(was) != len(terms):
         shown = [internal("NodeSelectorTerm", term) for term in terms] or None
@@ -179,7 +179,7 @@ def _with_old_nodes(affinity: Object | None, was: Object | None) -> Object | Non
 
 
 def _difference(old: Object, new: Object) -> str:
-    """k8s.io/apimachinery/pkg/util/diff: a unified diff of the internal types."""
+    """Print a unified diff of the internal types (k8s.io/apimachinery/pkg/util/diff)."""
     before, after = (_lines(internal("PodSpec", spec)) for spec in (old, new))
     # Without the lines that name files.
     return "".join(list(difflib.unified_diff(before, after))[2:])

@@ -21,7 +21,7 @@ _NO_POD = "a null labelSelector results in matching no pod"
 
 
 def on_create(pod: Object) -> Sequence[str]:
-    """Of a new pod; nothing is said of changes, which people rarely make."""
+    """Collect the warnings about a new pod; updates, which people rarely make, are not warned about."""
     spec = pod.get("spec") or {}
     return [*_of_name(pod["metadata"].get("name") or ""), *_of_spec(spec)]
 
@@ -70,7 +70,7 @@ def _repeated(items: list[Object] | None, path: str, key: str) -> Iterator[str]:
 
 
 def _fractions(resources: Object, path: str) -> Iterator[str]:
-    """Of bytes there are no parts."""
+    """Warn of fractions of bytes."""
     for name in _BYTES:
         for field in ("limits", "requests"):
             text = (resources.get(field) or {}).get(name)

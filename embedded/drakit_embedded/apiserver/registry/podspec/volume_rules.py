@@ -45,7 +45,7 @@ _MISSPELLED = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 
 def volumes(listed: list[Object], path: str, pod: str, valid: dict[str, Object]) -> Errors:
-    """``spec.volumes``; ``pod`` is the name of the pod, if it has one. Those that are valid go into ``valid``."""
+    """Validate ``spec.volumes``; ``pod`` is the name of the pod or empty. Valid ones are added to ``valid``."""
     created = {f"{pod}-{volume.get('name') or ''}" for volume in listed if pod and volume.get("ephemeral") is not None}
     for index, volume in enumerate(listed):
         at, name = f"{path}[{index}]", volume.get("name") or ""
@@ -95,7 +95,7 @@ def _host_path(source: Object, path: str) -> Errors:
 
 
 def _named(field: str) -> Rule:
-    """Files from a secret or config map, whose name is in ``field``."""
+    """Build a rule for files from a secret or config map, whose name is in ``field``."""
 
     def rule(source: Object, path: str) -> Errors:
         if not source.get(field):
@@ -144,7 +144,7 @@ def _downward(source: Object, path: str) -> Errors:
 
 
 def _downward_file(file: Object, path: str) -> Errors:
-    """Upstream names the volume, not the file."""
+    """Validate a file; upstream's errors have the path of the volume, not of the file."""
     target = file.get("path") or ""
     if not target:
         yield required(f"{path}.path")
@@ -162,7 +162,7 @@ def _downward_file(file: Object, path: str) -> Errors:
 
 
 def _projected(source: Object, path: str) -> Errors:
-    """Most are the one with the token of the account, which nearly every pod has: answers are remembered."""
+    """Validate a projected volume, and remember the answer: nearly every pod has the same one, for its token."""
     return () if _is_valid_projection(msgspec.json.encode(source)) else _wrong_projections(source, path)
 
 
@@ -231,7 +231,7 @@ def _ephemeral(source: Object, path: str) -> Errors:
 
 
 def _claim_spec(spec: Object, path: str) -> Errors:
-    """ValidatePersistentVolumeClaimSpec, without data sources."""
+    """Validate the spec of a claim (ValidatePersistentVolumeClaimSpec), without data sources."""
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(f"{path}.accessModes", "at least 1 access mode is required")

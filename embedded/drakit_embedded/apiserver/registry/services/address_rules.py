@@ -70,7 +70,7 @@ def _addresses(spec: Object, old: Object | None) -> Errors:
 
 
 def _is_dual(addresses: list[str]) -> bool:
-    """IsDualStackIPStrings: one of each family, and as many as there are."""
+    """Check whether there are addresses of both families (IsDualStackIPStrings)."""
     return len({ip_texts.family(address) for address in addresses}) == 2
 
 

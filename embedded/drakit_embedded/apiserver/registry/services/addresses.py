@@ -61,7 +61,7 @@ def free(name: str, is_taken: IsTaken, *, dry_run: bool) -> str:
 
 
 def _candidates() -> Iterator[str]:
-    """All addresses from a random one on, those first that are not kept free for users."""
+    """Iterate over all addresses from a random one on, those reserved for users last."""
     last = RANGE.num_addresses - 2
     for low, high in ((1 + _KEPT_FREE, last), (1, _KEPT_FREE)):
         start = low + secrets.randbelow(high - low + 1)
@@ -94,6 +94,6 @@ def record(address: str, service: Object) -> Object:
 
 
 def is_ours(address: Object) -> bool:
-    """Whether an IPAddress is one that this module made."""
+    """Check whether an IPAddress is one that this module made."""
     labels = address["metadata"].get("labels") or {}
     return bool(labels.get("ipaddress.kubernetes.io/managed-by") == _MANAGED_BY)

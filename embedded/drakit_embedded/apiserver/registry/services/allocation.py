@@ -75,7 +75,7 @@ def holding(before: Object | None, after: Object | None, cluster: WritableCluste
 
 
 def repair(cluster: WritableCluster) -> None:
-    """After a crash between a Service and its addresses: bring these in step (repairip.go)."""
+    """Bring Services and their IPAddresses in step after a crash between two writes (repairip.go)."""
     held = {address: service for service in cluster.every(_SERVICES) for address in addresses.of(service)}
     recorded = {address["metadata"]["name"]: address for address in cluster.every(ADDRESSES)}
     for address, service in held.items():
@@ -128,7 +128,7 @@ def _give_addresses(service: Object, cluster: Cluster, *, dry_run: bool) -> None
 
 
 def _gains_family(spec: Object, was: Object) -> bool:
-    """Whether a second family is added that the cluster has addresses of."""
+    """Check whether a second family is added that the cluster has addresses of."""
     families = spec.get("ipFamilies") or []
     has_addresses = needs_address(spec) and not service_types.is_headless(was)
     return has_addresses and len(was.get("ipFamilies") or ()) == 1 < len(families) and families[1] == FAMILY

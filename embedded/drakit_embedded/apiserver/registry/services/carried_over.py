@@ -24,7 +24,7 @@ def keep_allocated(new: Object, old: Object) -> None:
 
 
 def _keep_node_ports(new: Object, old: Object) -> None:
-    """Each port keeps the node port of the one with its name, unless another port has it now."""
+    """Keep the node port of each port by its name, unless another port has it now."""
     used = {*service_types.node_ports(old)} & {*service_types.node_ports(new)}
     by_name = {port.get("name", ""): port.get("nodePort") for port in old.get("ports") or ()}
     for port in new.get("ports") or ():
@@ -70,7 +70,7 @@ def drop_of_other_types(new: Object, old: Object) -> None:
 
 
 def _same(new: Object, old: Object, *fields: str) -> bool:
-    """Whether fields are alike; an empty one is like none."""
+    """Check whether fields are alike; an empty one is like none."""
     return all((new.get(field) or None) == (old.get(field) or None) for field in fields)
 
 

@@ -43,7 +43,7 @@ def complete(spec: Object, old: Object | None) -> list[FieldError]:
 
 
 def _stays_preferred(spec: Object, old: Object) -> bool:
-    """isMatchingPreferDualStackClusterIPFields: nothing is said anew, so nothing becomes dual-stack by itself."""
+    """Check that nothing changed, so nothing becomes dual-stack (isMatchingPreferDualStackClusterIPFields)."""
     return (
         spec.get("type") == old.get("type")
         and spec.get("ipFamilyPolicy") == _PREFER
@@ -81,7 +81,7 @@ def _of_one_family(spec: Object) -> Errors:
 
 
 def _inferred_families(spec: Object) -> Errors:
-    """Families that follow from addresses."""
+    """Infer families from addresses."""
     given = spec.get("clusterIPs") or []
     for number, address in enumerate(given):
         if address == NO_ADDRESS:
@@ -97,7 +97,7 @@ def _inferred_families(spec: Object) -> Errors:
 
 
 def _complete_without_selector(spec: Object) -> None:
-    """Whose endpoints are made by hand may have any family, whatever the cluster has."""
+    """Give a Service whose endpoints are made by hand any families, whatever the cluster has."""
     families = spec.setdefault("ipFamilies", [FAMILY]) or [FAMILY]
     if len(families) < 2 and spec["ipFamilyPolicy"] != _SINGLE:
         families = [*families, "IPv6" if families[0] == "IPv4" else "IPv4"]

@@ -20,7 +20,7 @@ address = network_rules.address
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is an address, leading zeros or not."""
+    """Check whether a text is an address, leading zeros or not."""
     try:
         ipaddress.ip_address(_ZEROS.sub("", text) if ":" not in text else text)
     except ValueError:
@@ -29,7 +29,7 @@ def is_address(text: str) -> bool:
 
 
 def family(text: str) -> str:
-    """``IPv4`` or ``IPv6``; the former also of what is no address."""
+    """Tell the family of an address: ``IPv4`` or ``IPv6``; ``IPv4`` also for other texts."""
     return "IPv6" if ":" in text else "IPv4"
 
 

@@ -25,7 +25,7 @@ class PortError(Exception):
 
 
 def taken(services: Iterable[Object]) -> set[int]:
-    """All ports that Services have."""
+    """Collect all node ports that Services have."""
     found: set[int] = set()
     for service in services:
         spec = service.get("spec") or {}

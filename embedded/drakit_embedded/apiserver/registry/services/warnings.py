@@ -12,7 +12,7 @@ _HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernete
 
 
 def of_service(obj: Object) -> Sequence[str]:
-    """All warnings of one Service, in their order."""
+    """Collect all warnings about a Service, in their order."""
     spec = obj["spec"]
     headless = spec.get("type") == "ClusterIP" and spec.get("clusterIP") == NO_ADDRESS
     return list(_of_service(obj, spec, headless=headless))

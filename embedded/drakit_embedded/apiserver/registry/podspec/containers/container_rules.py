@@ -65,7 +65,7 @@ class Surroundings:
 
 
 def containers(around: Surroundings, path: str) -> Errors:
-    """All of a spec; ``path`` is that of the spec."""
+    """Validate all containers of a spec; ``path`` is that of the spec."""
     listed = around.spec.get("containers")
     if not listed:
         yield required(f"{path}.containers")
@@ -83,13 +83,13 @@ def containers(around: Surroundings, path: str) -> Errors:
 
 
 def blank_image(image: str, path: str) -> Errors:
-    """Only pods are asked for it, not templates; of old, these have had images that are blank."""
+    """Check an image for blanks around it: in pods only, as templates may have had them ever since."""
     if image != image.strip():
         yield invalid(path, image, "must not have leading or trailing whitespace")
 
 
 def pull_policy(policy: str, path: str) -> Errors:
-    """Of a container or of a volume that is an image."""
+    """Validate the pull policy of a container, or of a volume that is an image."""
     if not policy:
         yield required(path)
     elif policy not in _PULL_POLICIES:
@@ -97,7 +97,7 @@ def pull_policy(policy: str, path: str) -> Errors:
 
 
 def _common(container: Object, path: str, around: Surroundings) -> Errors:
-    """validateContainerCommon."""
+    """Validate what all sorts of containers have in common (validateContainerCommon)."""
     name = container.get("name") or ""
     yield from names.dns_label(name, f"{path}.name") if name else [required(f"{path}.name")]
     if not container.get("image"):
@@ -128,7 +128,7 @@ def _unique(container: Object, path: str, around: Surroundings) -> Errors:
 
 
 def _ports(ports: list[Object], path: str) -> Errors:
-    """validateContainerPorts."""
+    """Validate the ports of a container (validateContainerPorts)."""
     seen: set[str] = set()
     for index, port in enumerate(ports):
         at, name = f"{path}[{index}]", port.get("name") or ""
@@ -148,7 +148,7 @@ def _ports(ports: list[Object], path: str) -> Errors:
 
 
 def _host_ports(listed: Iterable[tuple[str, Object]]) -> Errors:
-    """checkHostPortConflicts, among containers that run together; each with its path."""
+    """Find host ports that containers which run together both want (checkHostPortConflicts); each with its path."""
     taken: set[str] = set()
     for path, container in listed:
         for index, port in enumerate(container.get("ports") or ()):
@@ -196,7 +196,7 @@ def _ephemeral(container: Object, path: str, around: Surroundings) -> Errors:
 
 
 def _restarts(container: Object, path: str) -> Errors:
-    """validateContainerRestartPolicy."""
+    """Validate the restart policy and rules of a container (validateContainerRestartPolicy)."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
     if policy is None and rules:
         yield required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
@@ -222,7 +222,7 @@ def _restart_rule(rule: Object, path: str) -> Errors:
 
 
 def _resize_policies(policies: list[Object], path: str, spec: Object) -> Errors:
-    """validateResizePolicy, which forgets the index of most of what it finds."""
+    """Validate resize policies; upstream forgets the index in most errors (validateResizePolicy)."""
     seen: set[str] = set()
     for index, each in enumerate(policies):
         name, policy = each.get("resourceName") or "", each.get("restartPolicy") or ""

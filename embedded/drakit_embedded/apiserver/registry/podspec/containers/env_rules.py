@@ -47,7 +47,7 @@ _OF_WHAT = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
 
 
 def variables(listed: Sequence[Object], path: str) -> Errors:
-    """``env``, but for the volumes that ``fileKeyRef`` names."""
+    """Validate ``env``, but for the volumes that ``fileKeyRef`` names."""
     for index, variable in enumerate(listed):
         at, name = f"{path}[{index}]", variable.get("name") or ""
         if not name:
@@ -59,7 +59,7 @@ def variables(listed: Sequence[Object], path: str) -> Errors:
 
 
 def all_of(listed: Sequence[Object], path: str) -> Errors:
-    """``envFrom``."""
+    """Validate ``envFrom``."""
     for index, source in enumerate(listed):
         at = f"{path}[{index}]"
         if source.get("prefix"):
@@ -74,7 +74,7 @@ def all_of(listed: Sequence[Object], path: str) -> Errors:
 
 
 def files(listed: Sequence[Object], path: str, volumes: dict[str, Object]) -> Errors:
-    """validateFileKeyRefVolumes: what a variable is read from is a volume of the pod, and an empty directory."""
+    """Check that ``fileKeyRef`` names a volume of the pod that is an ``emptyDir`` (validateFileKeyRefVolumes)."""
     for index, variable in enumerate(listed):
         if (reference := (variable.get("valueFrom") or {}).get("fileKeyRef")) is None:
             continue

@@ -15,7 +15,7 @@ _NOT_A_BLOCK = "can only use volume source type of PersistentVolumeClaim or Ephe
 
 
 def mounts(container: Object, path: str, volumes: dict[str, Object]) -> Errors:
-    """``volumeMounts``; ``volumes`` are those of the pod that are valid, by name."""
+    """Validate ``volumeMounts``; ``volumes`` are those of the pod that are valid, by name."""
     devices = {device.get("name") or "": device.get("devicePath") for device in container.get("volumeDevices") or ()}
     seen: set[str] = set()
     for index, mount in enumerate(container["volumeMounts"]):
@@ -39,7 +39,7 @@ def mounts(container: Object, path: str, volumes: dict[str, Object]) -> Errors:
 
 
 def _beside_devices(name: str, target: str, at: str, devices: dict[str, str | None]) -> Errors:
-    """``devices`` are the paths of the container's block devices, by the volumes' names."""
+    """Check that a mount is no block device, too; ``devices`` are the paths of these, by the volumes' names."""
     if name in devices:
         yield invalid(f"{at}.name", name, "must not already exist in volumeDevices")
     if target in devices.values():
@@ -47,7 +47,7 @@ def _beside_devices(name: str, target: str, at: str, devices: dict[str, str | No
 
 
 def _sub_paths(mount: Object, path: str, at: str) -> Errors:
-    """Upstream forgets the index of the mount in most of these."""
+    """Validate sub-paths; upstream forgets the index of the mount in most of these errors."""
     plain, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     yield from descending(plain, f"{path}.subPath")
     if plain and expression:
@@ -75,7 +75,7 @@ def _recursion(mount: Object, path: str) -> Errors:
 
 
 def devices(container: Object, path: str, volumes: dict[str, Object]) -> Errors:
-    """``volumeDevices``, whose volumes are claims."""
+    """Validate ``volumeDevices``, whose volumes must be claims."""
     mounted = {mount.get("name") or "": mount.get("mountPath") for mount in container.get("volumeMounts") or ()}
     seen_names: set[str] = set()
     seen_paths: set[str] = set()

@@ -26,7 +26,7 @@ _HIGHEST_PORT = 65535
 
 
 def probes_and_hooks(container: Object, path: str, spec: Object) -> Errors:
-    """``lifecycle``, ``livenessProbe``, ``readinessProbe`` and ``startupProbe``."""
+    """Validate ``lifecycle``, ``livenessProbe``, ``readinessProbe`` and ``startupProbe``."""
     if lifecycle := container.get("lifecycle"):
         yield from _lifecycle(lifecycle, f"{path}.lifecycle", spec)
     for sort in PROBES:
@@ -42,13 +42,13 @@ def probes_and_hooks(container: Object, path: str, spec: Object) -> Errors:
 
 
 def port_number(number: int, path: str) -> Errors:
-    """IsValidPortNum."""
+    """Validate the number of a port (IsValidPortNum)."""
     if not 1 <= number <= _HIGHEST_PORT:
         yield invalid(path, number, f"must be between 1 and {_HIGHEST_PORT}, inclusive")
 
 
 def port_name(name: str, path: str) -> Errors:
-    """IsValidPortName."""
+    """Validate the name of a port (IsValidPortName)."""
     if len(name.encode()) > _LONGEST_PORT_NAME:
         yield invalid(path, name, f"must be no more than {_LONGEST_PORT_NAME} characters")
     if not _PORT_NAME.fullmatch(name):
@@ -78,7 +78,7 @@ def _lifecycle(lifecycle: Object, path: str, spec: Object) -> Errors:
 
 
 def _handler(handler: Object, path: str, grace: int) -> Errors:
-    """Exactly one way to ask, or to act; ``grace`` is the pod's, in seconds."""
+    """Check that there is exactly one handler; ``grace`` is the pod's grace period in seconds."""
     given = [sort for sort in _HANDLERS if handler.get(sort) is not None]
     for sort in given[1:]:
         yield forbidden(f"{path}.{sort}", "may not specify more than 1 handler type")

@@ -41,18 +41,18 @@ _LISTED_OF_PODS = ("cpu", HUGE_PAGES, "memory")
 
 
 def of_container(resources: Object, path: str, claims: Sequence[str]) -> Errors:
-    """``resources`` of a container; ``claims`` are the names of the pod's claims, in order."""
+    """Validate ``resources`` of a container; ``claims`` are the names of the pod's claims, in order."""
     yield from _requirements(resources, path, _container_name)
     yield from _references(resources.get("claims") or [], f"{path}.claims", claims)
 
 
 def of_overhead(spec: Object, path: str) -> Errors:
-    """``spec.overhead``, which is taken for limits."""
+    """Validate ``spec.overhead``, in the same way as limits."""
     yield from _requirements({"limits": spec["overhead"]}, f"{path}.overhead", _container_name)
 
 
 def of_pod(spec: Object, path: str) -> Errors:
-    """``spec.resources``, and how that goes with what the containers have."""
+    """Validate ``spec.resources``, also against those of the containers."""
     resources, path = spec["resources"], f"{path}.resources"
     if (spec.get("os") or {}).get("name") == "windows":
         yield forbidden(path, "may not be set for a windows pod")
@@ -133,7 +133,7 @@ def _pod_name(name: str, path: str) -> Errors:
 
 
 def _consistent(spec: Object, resources: Object, path: str) -> Errors:
-    """validatePodResourceConsistency: a pod has at least what its containers have together."""
+    """Check that a pod has at least what its containers have together (validatePodResourceConsistency)."""
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, needed in of_containers(spec, "requests", parsed).items():
         if name in requests and needed > Quantity.parse(requests[name]):
@@ -151,7 +151,7 @@ def _consistent(spec: Object, resources: Object, path: str) -> Errors:
 
 
 def _references(references: list[Object], path: str, claims: Sequence[str]) -> Errors:
-    """validateResourceClaimNames: a container uses a claim once as a whole, or single requests of it."""
+    """Check that a container uses a claim once, or each request of it once (validateResourceClaimNames)."""
     used: set[tuple[str, str]] = set()
     known = f": {', '.join(claims)}" if claims else " which is empty"
     for index, reference in enumerate(references):

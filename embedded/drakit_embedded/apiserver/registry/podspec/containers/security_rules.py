@@ -42,7 +42,7 @@ _NOT_WINDOWS_PODS = ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace")
 
 
 def of_pod(spec: Object, path: str) -> Errors:
-    """``spec.securityContext``."""
+    """Validate ``spec.securityContext``."""
     context, path = spec["securityContext"], f"{path}.securityContext"
     if not context:
         return
@@ -59,7 +59,7 @@ def of_pod(spec: Object, path: str) -> Errors:
 
 
 def of_container(context: Object, path: str, *, host_users: bool) -> Errors:
-    """``securityContext`` of a container; ``host_users`` says whether its users are the host's."""
+    """Validate ``securityContext`` of a container; ``host_users`` says whether its users are the host's."""
     for field in ("runAsUser", "runAsGroup"):
         yield from _identity(context.get(field), f"{path}.{field}")
     if (mount := context.get("procMount")) is not None:
@@ -73,7 +73,7 @@ def of_container(context: Object, path: str, *, host_users: bool) -> Errors:
 
 
 def of_system(spec: Object, path: str) -> Errors:
-    """``spec.os``, and what pods of that operating system cannot have."""
+    """Validate ``spec.os``, and refuse what pods of that operating system cannot have."""
     name, context = spec["os"].get("name") or "", spec.get("securityContext") or {}
     containers = [
         (f"{at}.securityContext", container.get("securityContext") or {})
