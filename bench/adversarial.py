@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bench.recorded import VECTORS, Json, decoded, timed
+from bench.recorded import VECTORS, decoded, timed
 from bench.report import Report, Step, ratio
 from drakit_allocator.inputs.problems import answer
+from drakit_api.kubernetes_objects import Object
 
 TARGET = 200.0  # milliseconds, for each problem
 
@@ -44,7 +45,7 @@ class _Family:
     """Problems of one shape and growing size, which are named ``family/size``."""
 
     name: str
-    problems: Sequence[Json]
+    problems: Sequence[Object]
     timings: Sequence[_Timing]
 
 
@@ -76,7 +77,7 @@ def _families(quick: bool) -> Iterator[_Family]:
     for line in _TIMINGS.read_bytes().splitlines():
         timing = msgspec.json.decode(line, type=_Timing)
         timings.setdefault(timing.family, []).append(timing)
-    problems: dict[str, list[Json]] = {}
+    problems: dict[str, list[Object]] = {}
     for line in gzip.decompress(_PROBLEMS.read_bytes()).splitlines():
         problem = decoded(msgspec.Raw(line))
         problems.setdefault(problem["name"].rpartition("/")[0], []).append(problem)
@@ -96,7 +97,7 @@ def _answer(family: _Family, step: Step) -> _Answered:
     return _Answered(milliseconds, different)
 
 
-def _are_equal(answered: Json, recorded: Json) -> bool:
+def _are_equal(answered: Object, recorded: Object) -> bool:
     """Results and the kind of failure; what a failure is called is not compared."""
     return all(answered.get(key) == recorded.get(key) for key in ("allocation", "onNode")) and bool(
         answered.get("error")

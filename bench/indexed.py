@@ -17,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from bench.recorded import Cluster, Json, Workload, decoded, nearly_full, timed
+from bench.recorded import Cluster, Workload, decoded, nearly_full, timed
+from drakit_api.kubernetes_objects import Object
 
 _CHANGES = 200  # of slices, in each state
 _AT_ONCE = 100  # pods that hold devices while others come and go
@@ -87,7 +88,7 @@ class _Index:
 
     def _come_and_go(self, pods: int) -> None:
         """Those who come take the first node that fits; who goes is left to chance, so no two states are the same."""
-        holders: list[list[Json]] = []
+        holders: list[list[Object]] = []
         for claims in itertools.islice(itertools.cycle(self._workload.pods), pods):
             if len(holders) >= _AT_ONCE:
                 for claim in holders.pop(self._random.randrange(len(holders))):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -22,15 +22,15 @@ from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.inputs.problems import features_of
 from drakit_allocator.nodes import Node
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.kubernetes_objects import Object
 
 VECTORS = Path(__file__).parent.parent / "tests" / "vectors" / "allocator"
 # Thousand nodes without claims were measured, but not written down: they are those of two files together.
 _NEARLY_FULL, _EMPTY = "bench-b-{}-90pct-firstfit.json.gz", "bench-b-100-empty-{}.json.gz"
 _THOUSAND_EMPTY = {"firstfit": 35.0, "allnodes": 617.0}
 
-Json = dict[str, Any]
 Encoded = msgspec.Raw  # an object as JSON: a thousand nodes would take a gigabyte as dicts, of which nothing is kept
-Placement = Json | None  # the node, and for each device ``request=device``; None for a pod that fits nowhere
+Placement = Object | None  # the node, and for each device ``request=device``; None for a pod that fits nowhere
 T = TypeVar("T")
 
 
@@ -38,14 +38,14 @@ class _File(msgspec.Struct):
     """What of a file is used. Without nodes and slices of its own it has those of ``base``."""
 
     name: str
-    features: Json
-    classes: list[Json]
-    pods: list[list[Json]]
-    placements: list[Json | None]
+    features: Object
+    classes: list[Object]
+    pods: list[list[Object]]
+    placements: list[Object | None]
     policy: str
-    upstream: Json
+    upstream: Object
     base: str = ""
-    nodes: list[Json] | None = None
+    nodes: list[Object] | None = None
     slices: list[Encoded] | None = None
     allocated: list[Encoded] | None = None
 
@@ -55,12 +55,12 @@ class Workload:
     """A cluster, pods, and what upstream made of them."""
 
     name: str
-    features: Json
-    nodes: Sequence[Json]
+    features: Object
+    nodes: Sequence[Object]
     slices: Sequence[Encoded]
-    classes: Sequence[Json]
+    classes: Sequence[Object]
     allocated: Sequence[Encoded]
-    pods: Sequence[Sequence[Json]]  # claims of each
+    pods: Sequence[Sequence[Object]]  # claims of each
     placements: Sequence[Placement]
     asks_all: bool
     upstream_ms: float  # of CPU, a pod
@@ -146,9 +146,9 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return result, time.process_time() - start
 
 
-def decoded(encoded: Encoded) -> Json:
+def decoded(encoded: Encoded) -> Object:
     """The object, as it comes from an API server."""
-    obj: Json = msgspec.json.decode(encoded)
+    obj: Object = msgspec.json.decode(encoded)
     return obj
 
 
@@ -174,17 +174,17 @@ class Cluster:
         """Look ahead at all nodes."""
         self.snapshot.warm_up(self.nodes, self.allocated)
 
-    def place(self, claims: Sequence[Json]) -> Placement:
+    def place(self, claims: Sequence[Object]) -> Placement:
         """Allocate the claims of a pod where the policy says."""
         solution = self.solution(claims, asks_all=self.workload.asks_all)
         return None if solution is None else _placement(solution, self.take(claims, solution))
 
-    def solution(self, claims: Sequence[Json], *, asks_all: bool) -> Solution | None:
+    def solution(self, claims: Sequence[Object], *, asks_all: bool) -> Solution | None:
         """The first one; ``asks_all`` finds out on which other nodes there is one, too."""
         solutions = PodAllocation(claims, self.snapshot, self.allocated).on_each(self.nodes)
         return next(iter(list(solutions)), None) if asks_all else next(solutions, None)
 
-    def take(self, claims: Sequence[Json], solution: Solution) -> list[Json]:
+    def take(self, claims: Sequence[Object], solution: Solution) -> list[Object]:
         """The claims as they are stored with that solution, which counts from now on."""
         allocated = [
             {**claim, "status": {"allocation": result}}
@@ -195,10 +195,10 @@ class Cluster:
         return allocated
 
 
-def _timed_each(take_in: Callable[[Json], None], objects: Sequence[Encoded]) -> float:
+def _timed_each(take_in: Callable[[Object], None], objects: Sequence[Encoded]) -> float:
     return sum(timed(functools.partial(take_in, decoded(one)))[1] for one in objects)
 
 
-def _placement(solution: Solution, allocated: Sequence[Json]) -> Placement:
+def _placement(solution: Solution, allocated: Sequence[Object]) -> Placement:
     results = (one for claim in allocated for one in claim["status"]["allocation"]["devices"]["results"])
     return {"node": solution.node.name, "devices": [f"{one['request']}={one['device']}" for one in results]}

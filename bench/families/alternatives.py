@@ -6,7 +6,6 @@ from itertools import product
 from random import Random
 
 from bench.families.parts import (
-    Json,
     claim,
     claims,
     device,
@@ -20,35 +19,36 @@ from bench.families.parts import (
     where,
 )
 from bench.families.registry import family
+from drakit_api.kubernetes_objects import Object
 
 
-def _sized(count: int, sizes: int) -> list[Json]:
+def _sized(count: int, sizes: int) -> list[Object]:
     """Enough devices of each size, which they draw from one counter."""
     return [
         device(f"d{size}-{at:02}", {"s": {"c": size}}, size=size) for size in range(sizes, 0, -1) for at in range(count)
     ]
 
 
-def _of_size(size: int, count: int = 1) -> Json:
+def _of_size(size: int, count: int = 1) -> Object:
     return exactly(where("size", "==", size), count=count)
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _eight_sizes_and_little_room(n: int, random: Random) -> Json:
+def _eight_sizes_and_little_room(n: int, random: Random) -> Object:
     """n lists from the largest to the smallest size, with room for hardly more than the smallest."""
     asked = [first_of(f"r{at:02}", (_of_size(size) for size in range(8, 0, -1))) for at in range(n)]
     return problem(pool(_sized(n, 8), {"s": {"c": n + 5}}), [claim(asked)])
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _eight_sizes_and_no_room(n: int, random: Random) -> Json:
+def _eight_sizes_and_no_room(n: int, random: Random) -> Object:
     """One less than the smallest need."""
     asked = [first_of(f"r{at:02}", (_of_size(size) for size in range(8, 0, -1))) for at in range(n)]
     return problem(pool(_sized(n, 8), {"s": {"c": n - 1}}), [claim(asked)])
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _odd_sizes_and_even_room(n: int, random: Random) -> Json:
+def _odd_sizes_and_even_room(n: int, random: Random) -> Object:
     """Two counters that add up: all sums are of another parity than what must be drawn."""
     devices = [
         device(f"d{size:02}-{at:02}", {"s": {"up": size, "down": 40 - size}}, size=size)
@@ -61,7 +61,7 @@ def _odd_sizes_and_even_room(n: int, random: Random) -> Json:
 
 
 @family(3, 4, 5, 6, 8, 10)
-def _counts_from_eight_down(n: int, random: Random) -> Json:
+def _counts_from_eight_down(n: int, random: Random) -> Object:
     """Each list asks for eight devices, or seven, ...; there are two for each, and distinct ones."""
     devices = [device(f"d{at:02}", at=at, half=at % 2) for at in range(2 * n)]
     asked = [
@@ -72,7 +72,7 @@ def _counts_from_eight_down(n: int, random: Random) -> Json:
 
 
 @family(3, 4, 5, 6, 8, 12)
-def _counts_and_the_limit(n: int, random: Random) -> Json:
+def _counts_and_the_limit(n: int, random: Random) -> Object:
     """32 devices are all that a claim may have; devices would be enough for more."""
     devices = [device(f"d{at:03}", at=at) for at in range(20 * n)]
     asked = [first_of(f"r{at:02}", (exactly(count=count) for count in (16, 9, 5, 3, 2))) for at in range(n)]
@@ -80,7 +80,7 @@ def _counts_and_the_limit(n: int, random: Random) -> Json:
 
 
 @family(6, 10, 14, 18, 22, 26, 32)
-def _satisfiability_by_lists(n: int, random: Random) -> Json:
+def _satisfiability_by_lists(n: int, random: Random) -> Object:
     """A list is a variable with two values; clauses are counters that bear two false literals."""
     clauses = [(random.sample(range(n), 3), [random.random() < 0.5 for _ in range(3)]) for _ in range(int(4.2 * n))]
     devices = []
@@ -100,7 +100,7 @@ def _satisfiability_by_lists(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _four_constraints_on_sizes(n: int, random: Random) -> Json:
+def _four_constraints_on_sizes(n: int, random: Random) -> Object:
     """Each subrequest has a device of its own with random draws from four counters; about half are solvable."""
     devices, total = [], [0] * 4
     for item, option in product(range(n), range(8)):
@@ -120,7 +120,7 @@ def _four_constraints_on_sizes(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24)
-def _kinds_that_must_agree(n: int, random: Random) -> Json:
+def _kinds_that_must_agree(n: int, random: Random) -> Object:
     """Lists of eight kinds; all must come from one rack, and each rack lacks the kinds that one of the lists has."""
     devices = [
         device(f"d{rack}-{kind:02}", rack=rack, kind=kind)
@@ -138,7 +138,7 @@ def _kinds_that_must_agree(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _constraint_on_one_subrequest(n: int, random: Random) -> Json:
+def _constraint_on_one_subrequest(n: int, random: Random) -> Object:
     """Only the first alternatives must agree, and they cannot; of the second ones there are too few."""
     devices = [device(f"a{at:02}", kind="a", rack=at) for at in range(n)]
     devices += [device(f"b{at:02}", kind="b", rack=at) for at in range(n - 2)]
@@ -149,7 +149,7 @@ def _constraint_on_one_subrequest(n: int, random: Random) -> Json:
 
 
 @family(2, 4, 6, 8, 12, 16)
-def _claims_of_lists(n: int, random: Random) -> Json:
+def _claims_of_lists(n: int, random: Random) -> Object:
     """Two lists a claim, for four devices of one rack rather than two or one; the last claim wants a rack."""
     devices = [device(f"d{rack:02}-{at}", rack=rack) for rack in range(n) for at in range(4)]
     each = [
@@ -162,7 +162,7 @@ def _claims_of_lists(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _rooks_by_lists(n: int, random: Random) -> Json:
+def _rooks_by_lists(n: int, random: Random) -> Object:
     """A list of up to eight columns for each row; columns are drawn, and one too few is in the lists."""
     columns = [sorted(random.sample(range(n - 1), min(8, n - 1)), reverse=bool(row % 2)) for row in range(n)]
     devices = [
@@ -180,7 +180,7 @@ def _rooks_by_lists(n: int, random: Random) -> Json:
 
 
 @family(3, 4, 5, 6, 7, 8)
-def _counts_that_fill_exactly(n: int, random: Random) -> Json:
+def _counts_that_fill_exactly(n: int, random: Random) -> Object:
     """Lists of counts that add up to what there is in each of two kinds only in one combination, or in none."""
     chosen = [random.randint(1, 8) for _ in range(n)]
     per = [sum(1 + one % 3 for one in chosen), sum(4 - one % 3 for one in chosen)]

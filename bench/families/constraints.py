@@ -6,7 +6,6 @@ from itertools import combinations, product
 from random import Random
 
 from bench.families.parts import (
-    Json,
     Version,
     claim,
     claims,
@@ -21,18 +20,19 @@ from bench.families.parts import (
     where,
 )
 from bench.families.registry import family
+from drakit_api.kubernetes_objects import Object
 
 
-def _any(count: int) -> list[Json]:
+def _any(count: int) -> list[Object]:
     return requests(exactly() for _ in range(count))
 
 
-def _names(asked: list[Json]) -> list[str]:
+def _names(asked: list[Object]) -> list[str]:
     return [one["name"] for one in asked]
 
 
 @family(4, 6, 8, 10, 14, 20, 32)
-def _chain_of_matches(n: int, random: Random) -> Json:
+def _chain_of_matches(n: int, random: Random) -> Object:
     """r0 and r1 agree in a, r1 and r2 in b, r2 and r3 in a, ...: a path through a random bipartite graph."""
     half = n // 2 + 1
     pairs = sorted({(random.randrange(half), random.randrange(half)) for _ in range(int(1.2 * n))})
@@ -43,7 +43,7 @@ def _chain_of_matches(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 10, 14, 20, 32)
-def _ring_of_matches(n: int, random: Random) -> Json:
+def _ring_of_matches(n: int, random: Random) -> Object:
     """The same chain closed to a ring, of other values at each step than the step before."""
     half = n // 2 + 1
     pairs = sorted({(random.randrange(half), random.randrange(half)) for _ in range(int(1.3 * n))})
@@ -53,12 +53,12 @@ def _ring_of_matches(n: int, random: Random) -> Json:
     return problem(pool(devices), [claim(_any(n), *constraints[:31], distinct("a", *names[::2]))])
 
 
-def _colours(copies: int, colours: int) -> list[Json]:
+def _colours(copies: int, colours: int) -> list[Object]:
     return pool([device(f"d{copy:02}-{colour}", colour=colour) for copy in range(copies) for colour in range(colours)])
 
 
 @family(6, 8, 10, 12, 14, 18)
-def _colouring(n: int, random: Random) -> Json:
+def _colouring(n: int, random: Random) -> Object:
     """Three colours for a random graph of n vertices; an edge is a distinctAttribute over two requests."""
     edges = sorted(random.sample(list(combinations(range(n), 2)), min(32, int(2.2 * n), n * (n - 1) // 2)))
     names = _names(_any(n))
@@ -67,7 +67,7 @@ def _colouring(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 26, 32)
-def _colouring_of_triangles(n: int, random: Random) -> Json:
+def _colouring_of_triangles(n: int, random: Random) -> Object:
     """Triangles instead of edges, so that 32 constraints are hard to satisfy for more vertices."""
     triangles = [sorted(random.sample(range(n), 3)) for _ in range(min(32, int(0.95 * n)))]
     names = _names(_any(n))
@@ -76,7 +76,7 @@ def _colouring_of_triangles(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 26, 32)
-def _cliques_and_one_edge(n: int, random: Random) -> Json:
+def _cliques_and_one_edge(n: int, random: Random) -> Object:
     """Rings of cliques of four in four colours, where what links them makes a fifth colour necessary."""
     names = _names(_any(n))
     constraints = [distinct("colour", *names[at : at + 4]) for at in range(0, n, 4)]
@@ -90,7 +90,7 @@ def _cliques_and_one_edge(n: int, random: Random) -> Json:
 
 
 @family(3, 4, 5)
-def _latin_square_by_constraints(n: int, random: Random) -> Json:
+def _latin_square_by_constraints(n: int, random: Random) -> Object:
     """Rows and columns are distinctAttribute; the diagonal and a corner of the other one match, which is impossible."""
     names = {(row, column): f"r{row * n + column:02}" for row, column in product(range(n), repeat=2)}
     constraints = [distinct("colour", *(names[row, column] for column in range(n))) for row in range(n)]
@@ -101,7 +101,7 @@ def _latin_square_by_constraints(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _two_attributes_at_odds(n: int, random: Random) -> Json:
+def _two_attributes_at_odds(n: int, random: Random) -> Object:
     """All in one rack, all of other rails; every rack lacks a rail."""
     devices = [
         device(f"d{rack:02}-{rail:02}", rack=rack, rail=rail)
@@ -113,7 +113,7 @@ def _two_attributes_at_odds(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24)
-def _distinct_twice(n: int, random: Random) -> Json:
+def _distinct_twice(n: int, random: Random) -> Object:
     """n devices, no two in one row or column of a board with few squares."""
     squares = sorted(random.sample(list(product(range(n), repeat=2)), int(2.4 * n)))
     devices = [device(f"d{row:02}-{column:02}", row=row, column=column) for row, column in squares]
@@ -121,7 +121,7 @@ def _distinct_twice(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 10, 12, 16)
-def _distinct_three_times(n: int, random: Random) -> Json:
+def _distinct_three_times(n: int, random: Random) -> Object:
     """Three-dimensional matching by constraints."""
     squares = sorted({tuple(random.randrange(n) for _ in range(3)) for _ in range(3 * n)})
     devices = [device(f"d{x:02}-{y:02}-{z:02}", x=x, y=y, z=z) for x, y, z in squares]
@@ -131,7 +131,7 @@ def _distinct_three_times(n: int, random: Random) -> Json:
 
 
 @family(6, 8, 12, 16, 20, 26, 32)
-def _match_on_lists(n: int, random: Random) -> Json:
+def _match_on_lists(n: int, random: Random) -> Object:
     """Devices with lists of switches; n of them must have one in common, and each switch has n - 1."""
     lists: list[list[int]] = [[] for _ in range(3 * n)]
     for switch in range(8):
@@ -142,7 +142,7 @@ def _match_on_lists(n: int, random: Random) -> Json:
 
 
 @family(6, 8, 12, 16, 20, 26, 32)
-def _clique_on_lists(n: int, random: Random) -> Json:
+def _clique_on_lists(n: int, random: Random) -> Object:
     """Devices with lists of what they border on; overlapping groups of requests must share something."""
     devices = [device(f"d{at:02}", near=sorted(random.sample(range(n), 3))) for at in range(2 * n)]
     asked = _any(n)
@@ -152,14 +152,14 @@ def _clique_on_lists(n: int, random: Random) -> Json:
 
 
 @family(6, 8, 12, 16, 20, 24)
-def _disjoint_lists(n: int, random: Random) -> Json:
+def _disjoint_lists(n: int, random: Random) -> Object:
     """Set packing by a distinctAttribute over lists: n / 3 lists of three out of n, and few enough to be hard."""
     devices = [device(f"d{at:02}", cores=sorted(random.sample(range(n), 3))) for at in range(2 * n)]
     return problem(pool(devices), [claim([request("r", exactly(count=n // 3))], distinct("cores"))], features="all")
 
 
 @family(6, 9, 12, 18, 24, 30)
-def _types_of_attributes(n: int, random: Random) -> Json:
+def _types_of_attributes(n: int, random: Random) -> Object:
     """Versions, strings, bools and numbers: three groups of requests, each of one version and distinct strings."""
     devices = [
         device(
@@ -179,7 +179,7 @@ def _types_of_attributes(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16)
-def _groups_in_turn(n: int, random: Random) -> Json:
+def _groups_in_turn(n: int, random: Random) -> Object:
     """Claims each in one rack; racks have room for all but the last, if the first ones choose late racks."""
     devices = [device(f"d{rack:02}-{at}", rack=rack, kind=at) for rack in range(n) for at in range(3) if at <= rack % 3]
     asked = [requests(exactly(where("kind", "==", kind)) for kind in range(1 + number % 3)) for number in range(n)]
@@ -187,7 +187,7 @@ def _groups_in_turn(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16)
-def _grid_of_matches(n: int, random: Random) -> Json:
+def _grid_of_matches(n: int, random: Random) -> Object:
     """Two rows of requests: rows chain over a, columns agree in b, and neighbours differ in c."""
     devices = [
         device(f"d{at:02}", a=random.randrange(3), b=random.randrange(4), c=random.randrange(3)) for at in range(4 * n)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import combinations, product
 from random import Random
 
-from bench.families.parts import Json, claim, claims, device, distinct, exactly, pool, problem, requests, where
+from bench.families.parts import claim, claims, device, distinct, exactly, pool, problem, requests, where
 from bench.families.registry import family
+from drakit_api.kubernetes_objects import Object
 
 
-def _items_in_bins(sizes: list[int], rooms: list[int]) -> Json:
+def _items_in_bins(sizes: list[int], rooms: list[int]) -> Object:
     """A request for each item; the device chosen says in which bin it goes."""
     devices = [
         device(f"i{item:02}-b{bin_}", {f"bin{bin_}": {"room": size}}, item=item)
@@ -22,7 +23,7 @@ def _items_in_bins(sizes: list[int], rooms: list[int]) -> Json:
 
 
 @family(6, 10, 14, 20, 26, 32)
-def _bin_packing_one_too_many(n: int, random: Random) -> Json:
+def _bin_packing_one_too_many(n: int, random: Random) -> Object:
     """All but the last item fill the bins exactly."""
     rooms = [30] * (n // 3)
     sizes = []
@@ -33,7 +34,7 @@ def _bin_packing_one_too_many(n: int, random: Random) -> Json:
 
 
 @family(6, 9, 12, 15, 18, 24, 30)
-def _three_partition(n: int, random: Random) -> Json:
+def _three_partition(n: int, random: Random) -> Object:
     """Three items to a bin, and they just fit; or not, where the size is odd."""
     sizes: list[int] = []
     for _ in range(n // 3):
@@ -45,7 +46,7 @@ def _three_partition(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 24, 28, 32)
-def _partition(n: int, random: Random) -> Json:
+def _partition(n: int, random: Random) -> Object:
     """Even items into two bins of odd room."""
     sizes = [2 * random.randint(50, 500) for _ in range(n)]
     half = sum(sizes) // 2
@@ -53,14 +54,14 @@ def _partition(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 24, 28, 32)
-def _parity(n: int, random: Random) -> Json:
+def _parity(n: int, random: Random) -> Object:
     """Two bins with a room that even items leave unused."""
     sizes = [2 * random.randint(1, 9) for _ in range(n - 1)]
     return _items_in_bins([*sizes, 2], [(sum(sizes) // 2) | 1, sum(sizes) + 3 - ((sum(sizes) // 2) | 1)])
 
 
 @family(12, 16, 20, 24, 32, 40, 64)
-def _subset_sum(n: int, random: Random) -> Json:
+def _subset_sum(n: int, random: Random) -> Object:
     """Half of the devices, with an exact sum: a counter for the values, another for what is missing to the most."""
     values = [random.randint(1, 400) for _ in range(n)]
     count, most = min(n // 2, 32), 500
@@ -71,7 +72,7 @@ def _subset_sum(n: int, random: Random) -> Json:
 
 
 @family(12, 16, 20, 24, 32, 40)
-def _subset_sum_of_even(n: int, random: Random) -> Json:
+def _subset_sum_of_even(n: int, random: Random) -> Object:
     """The same with even values and an odd sum."""
     values = [2 * random.randint(1, 200) for _ in range(n)]
     count, most = n // 2, 500
@@ -82,7 +83,7 @@ def _subset_sum_of_even(n: int, random: Random) -> Json:
 
 
 @family(10, 16, 22, 28, 36, 48)
-def _knapsack_of_many_dimensions(n: int, random: Random) -> Json:
+def _knapsack_of_many_dimensions(n: int, random: Random) -> Object:
     """A third of the devices, five counters, all tight."""
     weights = [[random.randint(1, 30) for _ in range(5)] for _ in range(n)]
     count = n // 3
@@ -93,7 +94,7 @@ def _knapsack_of_many_dimensions(n: int, random: Random) -> Json:
 
 
 @family(10, 14, 18, 22, 26, 30)
-def _knapsack_by_requests(n: int, random: Random) -> Json:
+def _knapsack_by_requests(n: int, random: Random) -> Object:
     """Each request has three devices of its own; four counters are tight."""
     devices, total = [], [0] * 4
     for item in range(n):
@@ -107,7 +108,7 @@ def _knapsack_by_requests(n: int, random: Random) -> Json:
     return problem(pool(devices, counters), [claim(asked)])
 
 
-def _board(cells: set[tuple[int, int]]) -> list[Json]:
+def _board(cells: set[tuple[int, int]]) -> list[Object]:
     dominoes = []
     for row, column in sorted(cells):
         for other in ((row, column + 1), (row + 1, column)):
@@ -126,7 +127,7 @@ def _cells(rows: int, columns: int, *missing: tuple[int, int]) -> set[tuple[int,
 
 
 @family(4, 5, 6, 7, 8)
-def _mutilated_board(n: int, random: Random) -> Json:
+def _mutilated_board(n: int, random: Random) -> Object:
     """Dominoes on a board without two corners of one colour: half the cells are never enough."""
     missing = ((0, 0), (n - 1, n - 1)) if n % 2 == 0 else ((0, 1),)
     cells = _cells(n, n, *missing)
@@ -134,14 +135,14 @@ def _mutilated_board(n: int, random: Random) -> Json:
 
 
 @family(4, 5, 6, 7, 8)
-def _mutilated_board_by_requests(n: int, random: Random) -> Json:
+def _mutilated_board_by_requests(n: int, random: Random) -> Object:
     """The same, a request for each domino."""
     cells = _cells(n, n, *(((0, 0), (n - 1, n - 1)) if n % 2 == 0 else ((0, 1),)))
     return problem(_board(cells), [claim(requests(exactly() for _ in range(len(cells) // 2)))])
 
 
 @family(4, 6, 8, 10, 12)
-def _board_with_holes(n: int, random: Random) -> Json:
+def _board_with_holes(n: int, random: Random) -> Object:
     """A board of five rows that loses cells of both colours, as many of each; it may fit or not."""
     black = [one for one in sorted(_cells(5, n)) if sum(one) % 2 == 0]
     white = [one for one in sorted(_cells(5, n)) if sum(one) % 2]
@@ -150,7 +151,7 @@ def _board_with_holes(n: int, random: Random) -> Json:
 
 
 @family(6, 8, 10, 12, 14, 16, 20)
-def _queens(n: int, random: Random) -> Json:
+def _queens(n: int, random: Random) -> Object:
     """A queen to a row: columns and diagonals are counters; the first solution comes late."""
     devices = [
         device(
@@ -166,7 +167,7 @@ def _queens(n: int, random: Random) -> Json:
 
 
 @family(5, 6, 8, 10, 12, 16, 24)
-def _rooks_without_a_column(n: int, random: Random) -> Json:
+def _rooks_without_a_column(n: int, random: Random) -> Object:
     """Permutations, twice: a device takes a column and a tower, and there is one tower too few."""
     devices = [
         device(f"r{row:02}-{column:02}", {"c": {f"c{column}": 1}, "t": {f"t{(row + column) % (n - 1)}": 1}}, row=row)
@@ -178,7 +179,7 @@ def _rooks_without_a_column(n: int, random: Random) -> Json:
 
 
 @family(6, 9, 12, 16, 20, 26, 32)
-def _hall_violator(n: int, random: Random) -> Json:
+def _hall_violator(n: int, random: Random) -> Object:
     """A third of the requests have one device too few between them, which no single one shows."""
     few = max(2, n // 3)
     wanted = []
@@ -192,7 +193,7 @@ def _hall_violator(n: int, random: Random) -> Json:
 
 
 @family(6, 9, 12, 16, 20, 26, 32)
-def _hall_violator_among_claims(n: int, random: Random) -> Json:
+def _hall_violator_among_claims(n: int, random: Random) -> Object:
     """Claims of two requests each; the last five of n have four devices between them."""
     devices = [device(f"d{at:02}", index=at, uuid=f"u{at}") for at in range(3 * n)]
     asked = [[exactly(where("index", "in", sorted(random.sample(range(3 * n), 5))))] * 2 for _ in range(n - 3)]
@@ -202,13 +203,13 @@ def _hall_violator_among_claims(n: int, random: Random) -> Json:
 
 
 @family(5, 7, 9, 11, 14, 17)
-def _pigeons_in_shared_holes(n: int, random: Random) -> Json:
+def _pigeons_in_shared_holes(n: int, random: Random) -> Object:
     """2n + 1 pigeons, n holes for two, a device for each pigeon and hole, all different."""
     return _items_in_bins([1] * min(2 * n + 1, 32), [2] * (min(2 * n + 1, 32) // 2))
 
 
 @family(6, 9, 12, 15, 18, 24, 30)
-def _triples(n: int, random: Random) -> Json:
+def _triples(n: int, random: Random) -> Object:
     """Three-dimensional matching: n / 3 triples without a common element, just not enough triples."""
     m = n // 3
     triples = {tuple(random.randrange(m) for _ in range(3)) for _ in range(int(3.2 * m))}
@@ -221,7 +222,7 @@ def _triples(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 24, 32)
-def _set_packing(n: int, random: Random) -> Json:
+def _set_packing(n: int, random: Random) -> Object:
     """As many disjoint sets of four as the elements allow, and no more devices than four times that."""
     sets = {tuple(sorted(random.sample(range(n), 4))) for _ in range(n * 2)}
     devices = [device("s" + "-".join(f"{e:02}" for e in one), {"e": {f"e{e}": 1 for e in one}}) for one in sorted(sets)]
@@ -229,7 +230,7 @@ def _set_packing(n: int, random: Random) -> Json:
 
 
 @family(6, 8, 10, 14, 20, 32)
-def _exact_cover_by_requests(n: int, random: Random) -> Json:
+def _exact_cover_by_requests(n: int, random: Random) -> Object:
     """A request for the set that covers element e first; sets are random, and a hidden cover is last in the order."""
     elements = random.sample(range(3 * n), 3 * n)
     cover = [sorted(elements[3 * at : 3 * at + 3]) for at in range(n)]
@@ -246,7 +247,7 @@ def _exact_cover_by_requests(n: int, random: Random) -> Json:
 
 
 @family(4, 5, 6, 7, 8, 9)
-def _latin_square(n: int, random: Random) -> Json:
+def _latin_square(n: int, random: Random) -> Object:
     """Completion of a square: what is left of a Latin square after a part of it is given, and one cell contradicts."""
     order = random.sample(range(n), n)
     square = {(row, column): (order[row] + column) % n for row, column in product(range(n), repeat=2)}
@@ -273,7 +274,7 @@ def _latin_square(n: int, random: Random) -> Json:
 
 
 @family(6, 8, 10, 12, 16, 20)
-def _tseitin(n: int, random: Random) -> Json:
+def _tseitin(n: int, random: Random) -> Object:
     """Parities at the vertices of a ring with chords, of which one is odd; no counting over few vertices shows it."""
     edges = [(at, (at + 1) % n) for at in range(n)]
     halves = random.sample(range(n), n)
@@ -295,7 +296,7 @@ def _tseitin(n: int, random: Random) -> Json:
 
 
 @family(10, 14, 18, 22, 26, 30)
-def _satisfiability(n: int, random: Random) -> Json:
+def _satisfiability(n: int, random: Random) -> Object:
     """Random 3-SAT at its hardest: a false literal draws from its clause, which bears two."""
     clauses = [random.sample(range(n), 3) for _ in range(int(4.3 * n))]
     signs = [[random.random() < 0.5 for _ in range(3)] for _ in clauses]
@@ -315,7 +316,7 @@ def _satisfiability(n: int, random: Random) -> Json:
 
 
 @family(10, 15, 20, 25, 32)
-def _colouring_by_counters(n: int, random: Random) -> Json:
+def _colouring_by_counters(n: int, random: Random) -> Object:
     """Three colours for a random graph near where that stops being possible; an edge bears each colour once."""
     edges = random.sample(list(combinations(range(n), 2)), int(2.3 * n))
     devices = []
@@ -328,7 +329,7 @@ def _colouring_by_counters(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 26, 32)
-def _forbidden_pairs(n: int, random: Random) -> Json:
+def _forbidden_pairs(n: int, random: Random) -> Object:
     """A matching of requests and devices in which random pairs of choices exclude each other."""
     options = [(item, option) for item in range(n) for option in range(5)]
     pairs = [random.sample(options, 2) for _ in range(6 * n)]
@@ -350,7 +351,7 @@ def _forbidden_pairs(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 20, 24, 32)
-def _all_different_draws(n: int, random: Random) -> Json:
+def _all_different_draws(n: int, random: Random) -> Object:
     """No two devices draw the same; half of them must fit, and only nearly do."""
     draws = random.sample(range(100, 200), n)
     devices = [device(f"d{at:02}", {"s": {"c": one}}, uuid=f"u{at}") for at, one in enumerate(draws)]
@@ -360,7 +361,7 @@ def _all_different_draws(n: int, random: Random) -> Json:
 
 
 @family(6, 10, 14, 18, 24, 32)
-def _two_counters_against_each_other(n: int, random: Random) -> Json:
+def _two_counters_against_each_other(n: int, random: Random) -> Object:
     """Devices dear in one counter are cheap in another; groups of requests must alternate, and one is one too many."""
     devices = [
         device(f"d{at:02}", {"s": {"a": 3 + at % 2, "b": 4 - at % 2}}, half=at % 2, uuid=f"u{at}")

@@ -6,7 +6,6 @@ from random import Random
 
 from bench.families.parts import (
     OTHER,
-    Json,
     claim,
     claims,
     device,
@@ -23,16 +22,17 @@ from bench.families.parts import (
     where,
 )
 from bench.families.registry import family
+from drakit_api.kubernetes_objects import Object
 
 GPU, CPU = "gpu.example.com", "cpu.example.com"
 _NUMA = "example.com"
 
 
-def _near(name: str, numa: int, root: int) -> Json:
+def _near(name: str, numa: int, root: int) -> Object:
     return {"name": name, "attributes": {"example.com/numa": {"int": numa}, "example.com/root": {"int": root}}}
 
 
-def _machine(nodes: int, gpus: int, nics: int, cores: int, bandwidth: int) -> list[Json]:
+def _machine(nodes: int, gpus: int, nics: int, cores: int, bandwidth: int) -> list[Object]:
     """NUMA nodes with GPUs, NICs that are shared, and CPUs that have their cores shared."""
     slices = pool(
         [_near(f"gpu-{numa}-{at}", numa, 2 * numa + at % 2) for numa in range(nodes) for at in range(gpus)], driver=GPU
@@ -50,19 +50,19 @@ def _machine(nodes: int, gpus: int, nics: int, cores: int, bandwidth: int) -> li
     )
 
 
-def _share(driver: str, **amounts: int) -> Json:
+def _share(driver: str, **amounts: int) -> Object:
     return exactly(of_driver(driver), capacity={"requests": {name: str(one) for name, one in amounts.items()}})
 
 
 @family(2, 4, 6, 8)
-def _numa_aligned_claims(n: int, random: Random) -> Json:
+def _numa_aligned_claims(n: int, random: Random) -> Object:
     """A GPU, bandwidth and cores of one NUMA node a claim; the cores are enough for all claims but one."""
     asked = requests([exactly(of_driver(GPU)), _share(OTHER, bandwidth=40), _share(CPU, cores=9)])
     return problem(_machine(n, 4, 2, 35, 100), claims([asked] * (3 * n + 1), match("numa", driver=_NUMA)))
 
 
 @family(2, 4, 6, 8)
-def _numa_aligned_claims_of_many_sizes(n: int, random: Random) -> Json:
+def _numa_aligned_claims_of_many_sizes(n: int, random: Random) -> Object:
     """The same with other sizes for each claim, which nearly fill all cores."""
     sizes = [random.randint(5, 15) for _ in range(3 * n)]
     each = [
@@ -73,7 +73,7 @@ def _numa_aligned_claims_of_many_sizes(n: int, random: Random) -> Json:
 
 
 @family(2, 4, 6, 8)
-def _one_claim_of_aligned_groups(n: int, random: Random) -> Json:
+def _one_claim_of_aligned_groups(n: int, random: Random) -> Object:
     """n groups in one claim, each of two GPUs of one root and a NIC of their NUMA node, NICs all different."""
     asked, constraints = [], []
     for at in range(n):
@@ -85,7 +85,7 @@ def _one_claim_of_aligned_groups(n: int, random: Random) -> Json:
 
 
 @family(2, 4, 6, 8)
-def _groups_that_prefer_to_be_aligned(n: int, random: Random) -> Json:
+def _groups_that_prefer_to_be_aligned(n: int, random: Random) -> Object:
     """Lists: two GPUs of a NUMA node if they can be had, else one; NICs must be near, and are few."""
     asked, constraints = [], []
     for at in range(2 * n):
@@ -96,7 +96,7 @@ def _groups_that_prefer_to_be_aligned(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16)
-def _modes_of_counter_sets(n: int, random: Random) -> Json:
+def _modes_of_counter_sets(n: int, random: Random) -> Object:
     """Partitions of a chip must have a compatibility group in common; requests mix modes, and chips are one too few."""
     devices = []
     for chip in range(n):

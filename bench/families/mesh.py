@@ -7,7 +7,6 @@ from itertools import product
 from random import Random
 
 from bench.families.parts import (
-    Json,
     claim,
     claims,
     device,
@@ -22,6 +21,7 @@ from bench.families.parts import (
     where,
 )
 from bench.families.registry import family
+from drakit_api.kubernetes_objects import Object
 
 Shape = tuple[int, int]
 
@@ -30,7 +30,7 @@ def _name(shape: Shape, row: int, column: int) -> str:
     return f"t{shape[0]}x{shape[1]}-{row}-{column}"
 
 
-def _mesh(rows: int, columns: int, shapes: Sequence[Shape], *, aligned: bool = False) -> list[Json]:
+def _mesh(rows: int, columns: int, shapes: Sequence[Shape], *, aligned: bool = False) -> list[Object]:
     """All places of all shapes; aligned ones start at multiples of their size only, as cloud providers have them."""
     devices = []
     for height, width in shapes:
@@ -46,19 +46,19 @@ def _mesh(rows: int, columns: int, shapes: Sequence[Shape], *, aligned: bool = F
     return pool(devices, {f"row{at}": {f"c{other}": 1 for other in range(columns)} for at in range(rows)})
 
 
-def _of(shape: Shape, count: int = 1) -> Json:
+def _of(shape: Shape, count: int = 1) -> Object:
     return exactly(where("shape", "==", f"{shape[0]}x{shape[1]}"), count=count)
 
 
 @family(4, 5, 6, 7, 8)
-def _squares_in_an_odd_mesh(n: int, random: Random) -> Json:
+def _squares_in_an_odd_mesh(n: int, random: Random) -> Object:
     """One square of two by two more than there is room for, or as many where sides are even."""
     count = (n // 2) ** 2 + n % 2
     return problem(_mesh(n, n, [(2, 2)]), [claim(requests([_of((2, 2), count)]))])
 
 
 @family(4, 5, 6, 7, 8)
-def _bars_of_four(n: int, random: Random) -> Json:
+def _bars_of_four(n: int, random: Random) -> Object:
     """Bars of four chips either way; by colours no square of a side of 4k + 2 is made of them."""
     count = n * n // 4
     asked = exactly(where("shape", "in", ["1x4", "4x1"]), count=min(count, 32))
@@ -66,7 +66,7 @@ def _bars_of_four(n: int, random: Random) -> Json:
 
 
 @family(4, 5, 6, 7, 8)
-def _bars_of_three_by_requests(n: int, random: Random) -> Json:
+def _bars_of_three_by_requests(n: int, random: Random) -> Object:
     """Bars of three around one chip that is in use; only some chips allow that."""
     chip = (0, 1) if n % 3 else (0, 0)
     asked = requests(exactly(where("shape", "in", ["1x3", "3x1"])) for _ in range(min(32, (n * n - 1) // 3)))
@@ -75,7 +75,7 @@ def _bars_of_three_by_requests(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8)
-def _small_before_large(n: int, random: Random) -> Json:
+def _small_before_large(n: int, random: Random) -> Object:
     """Single chips are asked for before aligned squares, which need all but one square's place."""
     squares = (n // 4) * (n // 4) if n > 4 else 1
     shapes = [(1, 1), (2, 2), (4, 4)]
@@ -84,7 +84,7 @@ def _small_before_large(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8)
-def _claims_of_topologies(n: int, random: Random) -> Json:
+def _claims_of_topologies(n: int, random: Random) -> Object:
     """A claim for each topology, from small to large, until the mesh is full, and one more of the smallest."""
     shapes = [(1, 1), (2, 1), (2, 2), (4, 2), (4, 4)]
     left, each = n * n, []
@@ -98,7 +98,7 @@ def _claims_of_topologies(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8)
-def _lists_of_topologies(n: int, random: Random) -> Json:
+def _lists_of_topologies(n: int, random: Random) -> Object:
     """Lists from the largest topology to one chip, together as many as fit if all but one take two by two."""
     shapes = [(4, 4), (4, 2), (2, 2), (2, 1), (1, 1)]
     asked = [first_of(f"r{at:02}", map(_of, shapes)) for at in range(min(31, n * n // 4 + 3))]
@@ -106,7 +106,7 @@ def _lists_of_topologies(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 10)
-def _rows_and_columns(n: int, random: Random) -> Json:
+def _rows_and_columns(n: int, random: Random) -> Object:
     """Whole rows before whole columns: either is possible, both are not."""
     shapes = [(1, n), (n, 1), (1, 1)]
     asked = [_of((1, 1)), _of((1, n), n // 2), _of((n, 1))]
@@ -114,7 +114,7 @@ def _rows_and_columns(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8)
-def _broken_chips(n: int, random: Random) -> Json:
+def _broken_chips(n: int, random: Random) -> Object:
     """Chips at random are in use, and squares of two must go to one half of the mesh, in rows of their own."""
     broken = random.sample(list(product(range(n), range(n))), n // 2)
     asked = requests([_of((2, 2))] * (n // 4 + 1) + [_of((2, 1))] * (n // 2))

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 Draws = Mapping[str, Mapping[str, int]]
 
 DRIVER = "gpu.example.com"
@@ -20,16 +21,16 @@ class Version(str):
     """A semver attribute, which would otherwise be a string."""
 
 
-def _attribute(value: Any) -> Json:
+def _attribute(value: Any) -> Object:
     if isinstance(value, (list, tuple)):
         kind = {bool: "bools", int: "ints", str: "strings", Version: "versions"}[type(value[0])]
         return {kind: list(value)}
     return {{bool: "bool", int: "int", str: "string", Version: "version"}[type(value)]: value}
 
 
-def device(name: str, draws: Draws | None = None, **attributes: Any) -> Json:
+def device(name: str, draws: Draws | None = None, **attributes: Any) -> Object:
     """A device; attributes of Python types, lists become list attributes."""
-    made: Json = {"name": name}
+    made: Object = {"name": name}
     if attributes:
         made["attributes"] = {key: _attribute(value) for key, value in attributes.items()}
     if draws:
@@ -40,7 +41,7 @@ def device(name: str, draws: Draws | None = None, **attributes: Any) -> Json:
     return made
 
 
-def shared(made: Json, **capacity: Any) -> Json:
+def shared(made: Object, **capacity: Any) -> Object:
     """The device, shareable by capacity: an amount, or an amount and a requestPolicy."""
     made["allowMultipleAllocations"] = True
     made["capacity"] = {
@@ -51,14 +52,14 @@ def shared(made: Json, **capacity: Any) -> Json:
 
 
 def pool(
-    devices: Sequence[Json], counters: Draws | None = None, *, driver: str = DRIVER, name: str = NODE, **spec: Any
-) -> list[Json]:
+    devices: Sequence[Object], counters: Draws | None = None, *, driver: str = DRIVER, name: str = NODE, **spec: Any
+) -> list[Object]:
     """The slices of a pool: counter sets first, then the devices."""
     sets = [
         {"name": key, "counters": {counter: {"value": str(value)} for counter, value in of_set.items()}}
         for key, of_set in (counters or {}).items()
     ]
-    contents: list[Json] = [{"sharedCounters": part} for part in _parts(sets, _SETS_PER_SLICE)]
+    contents: list[Object] = [{"sharedCounters": part} for part in _parts(sets, _SETS_PER_SLICE)]
     contents += [{"devices": part} for part in _parts(devices, _DEVICES_PER_SLICE)]
     about = {"name": name, "generation": 1, "resourceSliceCount": len(contents)}
     where = spec or {"nodeName": NODE}
@@ -71,7 +72,7 @@ def pool(
     ]
 
 
-def _parts(things: Sequence[Json], size: int) -> list[list[Json]]:
+def _parts(things: Sequence[Object], size: int) -> list[list[Object]]:
     return [list(things[start : start + size]) for start in range(0, len(things), size)]
 
 
@@ -85,60 +86,60 @@ def of_driver(driver: str) -> str:
     return f'device.driver == "{driver}"'
 
 
-def exactly(*expressions: str, count: int = 1, of: str = "any", **more: Any) -> Json:
+def exactly(*expressions: str, count: int = 1, of: str = "any", **more: Any) -> Object:
     """What a request, or a subrequest, asks for."""
-    asked: Json = {"deviceClassName": of, "allocationMode": "ExactCount", "count": count, **more}
+    asked: Object = {"deviceClassName": of, "allocationMode": "ExactCount", "count": count, **more}
     if expressions:
         asked["selectors"] = [{"cel": {"expression": one}} for one in expressions]
     return asked
 
 
-def everything(*expressions: str, **more: Any) -> Json:
+def everything(*expressions: str, **more: Any) -> Object:
     """A request for all devices that are selected."""
     asked = exactly(*expressions, **more)
     del asked["count"]
     return {**asked, "allocationMode": "All"}
 
 
-def request(name: str, asked: Json) -> Json:
+def request(name: str, asked: Object) -> Object:
     """A request."""
     return {"name": name, "exactly": asked}
 
 
-def first_of(name: str, alternatives: Iterable[Json]) -> Json:
+def first_of(name: str, alternatives: Iterable[Object]) -> Object:
     """A prioritized list."""
     return {"name": name, "firstAvailable": [{"name": f"s{at}", **one} for at, one in enumerate(alternatives)]}
 
 
-def requests(asked: Iterable[Json]) -> list[Json]:
+def requests(asked: Iterable[Object]) -> list[Object]:
     """Requests r00, r01, ... in order."""
     return [request(f"r{number:02}", one) for number, one in enumerate(asked)]
 
 
-def match(attribute: str, *names: str, driver: str = DRIVER) -> Json:
+def match(attribute: str, *names: str, driver: str = DRIVER) -> Object:
     """A matchAttribute constraint over requests, of all if none is named."""
     return {**({"requests": list(names)} if names else {}), "matchAttribute": f"{driver}/{attribute}"}
 
 
-def distinct(attribute: str, *names: str, driver: str = DRIVER) -> Json:
+def distinct(attribute: str, *names: str, driver: str = DRIVER) -> Object:
     """A distinctAttribute constraint over requests, of all if none is named."""
     return {**({"requests": list(names)} if names else {}), "distinctAttribute": f"{driver}/{attribute}"}
 
 
-def claim(asked: Sequence[Json], *constraints: Json, name: str = "c0") -> Json:
+def claim(asked: Sequence[Object], *constraints: Object, name: str = "c0") -> Object:
     """A claim of these requests."""
-    devices: Json = {"requests": list(asked)}
+    devices: Object = {"requests": list(asked)}
     if constraints:
         devices["constraints"] = list(constraints)
     return {"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": {"devices": devices}}
 
 
-def claims(each: Iterable[Sequence[Json]], *constraints: Json) -> list[Json]:
+def claims(each: Iterable[Sequence[Object]], *constraints: Object) -> list[Object]:
     """Claims c0, c1, ... with the same constraints."""
     return [claim(asked, *constraints, name=f"c{number}") for number, asked in enumerate(each)]
 
 
-def holding(devices: Iterable[str], *, driver: str = DRIVER, name: str = NODE) -> list[Json]:
+def holding(devices: Iterable[str], *, driver: str = DRIVER, name: str = NODE) -> list[Object]:
     """Allocated claims: one that has these devices."""
     results = [{"request": "r", "driver": driver, "pool": name, "device": one} for one in devices]
     held = claim([request("r", exactly(count=len(results)))], name="held")
@@ -146,15 +147,15 @@ def holding(devices: Iterable[str], *, driver: str = DRIVER, name: str = NODE) -
 
 
 def problem(
-    slices: Sequence[Json],
-    claimed: Sequence[Json],
+    slices: Sequence[Object],
+    claimed: Sequence[Object],
     *,
-    classes: Sequence[Json] = (),
-    allocated: Sequence[Json] = (),
+    classes: Sequence[Object] = (),
+    allocated: Sequence[Object] = (),
     features: str = "default137",
-) -> Json:
+) -> Object:
     """A problem, but for its name."""
-    made: Json = {
+    made: Object = {
         "features": {features: True},
         "node": {"metadata": {"name": NODE, "labels": {"kubernetes.io/hostname": NODE}}},
         "classes": [{"metadata": {"name": "any"}, "spec": {}}, *classes],

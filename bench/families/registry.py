@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
-from bench.families.parts import Json
+from drakit_api.kubernetes_objects import Object
 
-Make = Callable[[int, Random], Json]
+Make = Callable[[int, Random], Object]
 
 
 class Family(NamedTuple):
@@ -18,7 +18,7 @@ class Family(NamedTuple):
     sizes: tuple[int, ...]
     make: Make
 
-    def problem(self, size: int) -> Json:
+    def problem(self, size: int) -> Object:
         """The problem of a size, always the same one."""
         name = f"{self.name}/{size}"
         return {"name": name, **self.make(size, Random(name))}
@@ -39,7 +39,7 @@ def family(*sizes: int) -> Callable[[Make], Make]:
     return register
 
 
-def problems(only: str = "") -> Iterator[Json]:
+def problems(only: str = "") -> Iterator[Object]:
     """All problems of the families whose names contain this."""
     for one in FAMILIES.values():
         if only in one.name:

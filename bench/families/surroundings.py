@@ -8,7 +8,6 @@ from bench.families.parts import (
     DRIVER,
     NODE,
     OTHER,
-    Json,
     claim,
     claims,
     device,
@@ -26,14 +25,15 @@ from bench.families.parts import (
     where,
 )
 from bench.families.registry import family
+from drakit_api.kubernetes_objects import Object
 
 
-def _plain(count: int, **spec: str) -> list[Json]:
+def _plain(count: int, **spec: str) -> list[Object]:
     return [{**device(f"d{at:02}", at=at, rack=at // 4), **spec} for at in range(count)]
 
 
 @family(4, 8, 12, 16, 24, 31)
-def _admin_then_one_too_few(n: int, random: Random) -> Json:
+def _admin_then_one_too_few(n: int, random: Random) -> Object:
     """Admin access to every other device marks it for the requests that come later; these need one more."""
     first = [exactly(where("at", "==", at), adminAccess=True) for at in range(0, n, 2)]
     asked = requests([*first, *(exactly() for _ in range(n - len(first) + 1))])[:32]
@@ -41,7 +41,7 @@ def _admin_then_one_too_few(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24, 32)
-def _admin_anywhere(n: int, random: Random) -> Json:
+def _admin_anywhere(n: int, random: Random) -> Object:
     """Admin requests choose first and take what normal ones need, but for the last devices."""
     asked = []
     for at in range(n // 2):
@@ -50,7 +50,7 @@ def _admin_anywhere(n: int, random: Random) -> Json:
 
 
 @family(4, 8, 12, 16, 24, 32)
-def _all_of_a_rack(n: int, random: Random) -> Json:
+def _all_of_a_rack(n: int, random: Random) -> Object:
     """Requests for one device each, then all of a rack, which must be left alone; and one too many."""
     devices = _plain(n + 4)
     asked = [exactly(where("at", "<", n + 4)) for _ in range(n - 4)] + [
@@ -61,7 +61,7 @@ def _all_of_a_rack(n: int, random: Random) -> Json:
 
 
 @family(3, 4, 6, 8)
-def _all_of_what_claims_leave(n: int, random: Random) -> Json:
+def _all_of_what_claims_leave(n: int, random: Random) -> Object:
     """Claims of pairs in one rack, then one for all devices of the first rack."""
     devices = _plain(4 * n)
     each = [requests([exactly(), exactly()]) for _ in range(2 * n - 2)]
@@ -69,7 +69,7 @@ def _all_of_what_claims_leave(n: int, random: Random) -> Json:
 
 
 @family(4, 8, 12, 16, 24, 32)
-def _taints_that_some_tolerate(n: int, random: Random) -> Json:
+def _taints_that_some_tolerate(n: int, random: Random) -> Object:
     """Requests tolerate one of four taints; the tolerant ones come first and take the devices without taints."""
     keys = ("a", "b", "c", "d")
     devices = [
@@ -87,7 +87,7 @@ def _taints_that_some_tolerate(n: int, random: Random) -> Json:
 
 
 @family(4, 8, 12, 16, 24, 32)
-def _taints_and_counters(n: int, random: Random) -> Json:
+def _taints_and_counters(n: int, random: Random) -> Object:
     """Cheap devices are tainted for all but the last requests."""
     devices = [
         {
@@ -106,7 +106,7 @@ def _taints_and_counters(n: int, random: Random) -> Json:
 
 
 @family(2, 4, 6, 8, 12, 16)
-def _pools_in_string_order(n: int, random: Random) -> Json:
+def _pools_in_string_order(n: int, random: Random) -> Object:
     """Many pools of two drivers, p-10 before p-2; each claim wants devices of one root from both drivers."""
     slices = []
     for at in range(n):
@@ -125,10 +125,10 @@ def _pools_in_string_order(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 10, 12, 16)
-def _pairs_of_two_drivers(n: int, random: Random) -> Json:
+def _pairs_of_two_drivers(n: int, random: Random) -> Object:
     """A GPU and a NIC of one root for each of n pairs, where roots have random numbers of both; one pair too many."""
 
-    def some(driver: str, roots: list[int]) -> list[Json]:
+    def some(driver: str, roots: list[int]) -> list[Object]:
         return pool(
             [{"name": f"x{at:02}", "attributes": {"example.com/root": {"int": root}}} for at, root in enumerate(roots)],
             driver=driver,
@@ -144,10 +144,10 @@ def _pairs_of_two_drivers(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24)
-def _chains_through_drivers(n: int, random: Random) -> Json:
+def _chains_through_drivers(n: int, random: Random) -> Object:
     """GPU, NIC, GPU, NIC, ...: next ones agree in a switch or in a root, by turns; drivers have pools of their own."""
 
-    def some(driver: str) -> list[Json]:
+    def some(driver: str) -> list[Object]:
         devices = [
             {
                 "name": f"x{at:02}",
@@ -166,7 +166,7 @@ def _chains_through_drivers(n: int, random: Random) -> Json:
 
 
 @family(4, 8, 12, 16, 24, 32)
-def _nodes_of_devices(n: int, random: Random) -> Json:
+def _nodes_of_devices(n: int, random: Random) -> Object:
     """A pool of the network whose devices say for themselves on which node they are; every third is on this one."""
     devices = [
         {**device(f"d{at:02}", at=at, rack=at % 5), "nodeName": NODE if at % 3 == 0 else "node-2"}
@@ -180,7 +180,7 @@ def _nodes_of_devices(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16, 24)
-def _binding_conditions_last(n: int, random: Random) -> Json:
+def _binding_conditions_last(n: int, random: Random) -> Object:
     """A pool with binding conditions comes last in the order though first by name; and is needed, or not enough."""
     fabric = [
         {
@@ -200,7 +200,7 @@ def _binding_conditions_last(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 24, 32)
-def _few_odd_ones_among_equals(n: int, random: Random) -> Json:
+def _few_odd_ones_among_equals(n: int, random: Random) -> Object:
     """64 equal devices and three others; requests that take any come before those that need the others."""
     devices = [device(f"d{at:02}", {"s": {"c": 2}}, kind="odd" if at in (0, 31, 65) else "even") for at in range(67)]
     asked = [exactly() for _ in range(n - 4)] + [exactly(where("kind", "==", "odd")) for _ in range(4)]
@@ -208,7 +208,7 @@ def _few_odd_ones_among_equals(n: int, random: Random) -> Json:
 
 
 @family(8, 12, 16, 24, 32)
-def _equals_but_for_what_is_in_use(n: int, random: Random) -> Json:
+def _equals_but_for_what_is_in_use(n: int, random: Random) -> Object:
     """Counter sets of four devices, in each of which another one is in use; requests need what is left."""
     devices = [device(f"d{at:02}-{k}", {f"s{at:02}": {"c": k + 1}}, at=at, k=k) for at in range(n) for k in range(4)]
     counters = {f"s{at:02}": {"c": 6} for at in range(n)}
@@ -218,7 +218,7 @@ def _equals_but_for_what_is_in_use(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16)
-def _claims_of_32(n: int, random: Random) -> Json:
+def _claims_of_32(n: int, random: Random) -> Object:
     """n claims of 32 devices each, the last of which finds 31."""
     devices = [device(f"d{at:03}", at=at, half=at % 2) for at in range(32 * n - 1)]
     asked = [[exactly(where("half", "==", 0), count=16), exactly(where("half", "==", 1), count=16)] for _ in range(n)]
@@ -226,7 +226,7 @@ def _claims_of_32(n: int, random: Random) -> Json:
 
 
 @family(2, 4, 6, 8, 12)
-def _unrelated_groups(n: int, random: Random) -> Json:
+def _unrelated_groups(n: int, random: Random) -> Object:
     """n groups that each have many solutions, and one at the end, of another driver, that has none."""
     groups = [device(f"d{group:02}-{at}", group=group, at=at, pair=at // 2) for group in range(n) for at in range(6)]
     ours = of_driver(DRIVER)
@@ -237,7 +237,7 @@ def _unrelated_groups(n: int, random: Random) -> Json:
 
 
 @family(4, 6, 8, 12, 16)
-def _two_groups_at_odds(n: int, random: Random) -> Json:
+def _two_groups_at_odds(n: int, random: Random) -> Object:
     """Either group fits alone; together they draw one unit too much from one of many counters."""
     devices = [
         device(f"{kind}{at:02}-{k}", {f"s{at}": {"c": 2 + (k + (kind == "b")) % 2}}, kind=kind, at=at)
@@ -252,7 +252,7 @@ def _two_groups_at_odds(n: int, random: Random) -> Json:
 
 
 @family(3, 4, 6, 8, 10)
-def _lists_with_all_mode(n: int, random: Random) -> Json:
+def _lists_with_all_mode(n: int, random: Random) -> Object:
     """Each list would rather have a whole rack than two or one of any; there is a device for each only."""
     devices = [device(f"d{at:02}", rack=at // 2, at=at) for at in range(2 * n)]
     asked = [

@@ -8,11 +8,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.allocator.problem_strategies import Json, Maker
+from drakit_api.kubernetes_objects import Object
+from tests.allocator.problem_strategies import Maker
 
 _THEMES = ("counters", "capacity", "shared", "admin", "allocated", "several", "prioritized", "sizes", "constraints")
 _RARE_THEMES = ("groups", "everything", "twins", "taints", "nics", "lists", "distinct")
-_BROKEN_RANGES: list[Json] = [
+_BROKEN_RANGES: list[Object] = [
     {"default": "1", "validRange": {"min": "1", "step": "0"}},
     {"validRange": {"min": "2", "step": "0", "max": "9"}},
     {"default": "2", "validRange": {"step": "1"}},
@@ -20,7 +21,7 @@ _BROKEN_RANGES: list[Json] = [
 ]
 
 
-def defective_of(seed: Any) -> Json:
+def defective_of(seed: Any) -> Object:
     """The problem with this seed."""
     random = Random(seed)
     themes = {one for one in _THEMES if random.random() < 0.6} | {one for one in _RARE_THEMES if random.random() < 0.15}
@@ -31,12 +32,12 @@ def defective_of(seed: Any) -> Json:
     return problem
 
 
-def _devices(problem: Json) -> Iterator[Json]:
+def _devices(problem: Object) -> Iterator[Object]:
     for one in problem["slices"]:
         yield from one["spec"].get("devices") or ()
 
 
-def _orphan(problem: Json, random: Random) -> None:
+def _orphan(problem: Object, random: Random) -> None:
     """Shares are held of devices that cannot be shared any more."""
     names = {device["name"] for device in _devices(problem) if not device.get("allowMultipleAllocations")}
     results = problem["allocated"][0]["status"]["allocation"]["devices"]["results"]
@@ -47,7 +48,7 @@ def _orphan(problem: Json, random: Random) -> None:
                 result["consumedCapacity"] = {"bw": random.choice("012")}
 
 
-def _overdraw(problem: Json, random: Random) -> None:
+def _overdraw(problem: Object, random: Random) -> None:
     """Counters are smaller than they were when devices were given out."""
     for one in problem["slices"]:
         for counters in one["spec"].get("sharedCounters") or ():
@@ -56,7 +57,7 @@ def _overdraw(problem: Json, random: Random) -> None:
                     counter["value"] = random.choice(["0", "1"])
 
 
-def _break(problem: Json, random: Random) -> None:
+def _break(problem: Object, random: Random) -> None:
     """Policies that no API server lets through."""
     for device in _devices(problem):
         for capacity in (device.get("capacity") or {}).values():
@@ -64,7 +65,7 @@ def _break(problem: Json, random: Random) -> None:
                 capacity["requestPolicy"] = random.choice(_BROKEN_RANGES)
 
 
-def _administer(problem: Json, random: Random) -> None:
+def _administer(problem: Object, random: Random) -> None:
     for claim in problem["claims"]:
         for request in claim["spec"]["devices"]["requests"]:
             if "exactly" in request and random.random() < 0.4:

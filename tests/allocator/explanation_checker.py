@@ -17,23 +17,23 @@ from drakit_allocator.allocator import allocate
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.kubernetes_objects import Object
 
-Json = dict[str, Any]
 DRIVER = "d.example.com"
 
 
-def _attribute(device: Json, name: str) -> Any:
+def _attribute(device: Object, name: str) -> Any:
     """The value; raises ``KeyError`` as CEL does."""
     return next(iter(device.get("attributes", {})[name].values()))
 
 
-def _bandwidth(device: Json) -> int:
+def _bandwidth(device: Object) -> int:
     return int(device.get("capacity", {})["bw"]["value"])
 
 
 _KIND, _GROUP = f'device.attributes["{DRIVER}"].kind', f'device.attributes["{DRIVER}"].group'
 _ENOUGH = f'device.capacity["{DRIVER}"].bw.compareTo(quantity("3")) >= 0'
-CONDITIONS: dict[str, Callable[[Json], bool]] = {
+CONDITIONS: dict[str, Callable[[Object], bool]] = {
     f'{_KIND} == "x"': lambda device: bool(_attribute(device, "kind") == "x"),
     f'{_KIND} == "y"': lambda device: bool(_attribute(device, "kind") == "y"),
     f"has({_KIND})": lambda device: "kind" in device.get("attributes", {}),
@@ -60,7 +60,7 @@ SELECTORS: dict[str, tuple[str, ...]] = dict(
 )
 
 
-def holds(expression: str, device: Json) -> bool | None:
+def holds(expression: str, device: Object) -> bool | None:
     """What an expression says; None: it fails with an error. A false part outdoes one that fails."""
     results: list[bool | None] = []
     for condition in SELECTORS.get(expression, (expression,)):
@@ -75,15 +75,15 @@ def holds(expression: str, device: Json) -> bool | None:
 class Objects:
     """A small cluster: what ``explain`` is asked about."""
 
-    nodes: list[Json]
-    slices: list[Json]
-    classes: list[Json]
-    rules: list[Json]
-    held: list[Json]
-    claims: list[Json]
+    nodes: list[Object]
+    slices: list[Object]
+    classes: list[Object]
+    rules: list[Object]
+    held: list[Object]
+    claims: list[Object]
     features: Features
 
-    def fits(self, node: str, claims: list[Json] | None = None, **different: Any) -> bool:
+    def fits(self, node: str, claims: list[Object] | None = None, **different: Any) -> bool:
         """What the allocator says, perhaps with other claims or objects; errors are no fit."""
         changed = {"slices": self.slices, "rules": self.rules, "held": self.held, **different}
         snapshot = Snapshot(self.features, slices=changed["slices"], classes=self.classes, taint_rules=changed["rules"])
@@ -94,29 +94,29 @@ class Objects:
         except AllocationError:
             return False
 
-    def published(self) -> Iterator[tuple[str, Json, Json]]:
+    def published(self) -> Iterator[tuple[str, Object, Object]]:
         """(driver/pool/device, device, slice) of each device."""
         for one in self.slices:
             for device in one["spec"].get("devices", ()):
                 yield f"{one['spec']['driver']}/{one['spec']['pool']['name']}/{device['name']}", device, one
 
-    def results(self) -> Iterator[tuple[str, str, Json]]:
+    def results(self) -> Iterator[tuple[str, str, Object]]:
         """(claim, driver/pool/device, result) of each device that is allocated."""
         for claim in self.held:
             for result in claim["status"]["allocation"]["devices"]["results"]:
                 name = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
                 yield name, f"{result['driver']}/{result['pool']}/{result['device']}", result
 
-    def request(self, claim: str, name: str) -> Json:
+    def request(self, claim: str, name: str) -> Object:
         """What a request, or ``request/subrequest``, asks for."""
         devices = self.claim(claim)["spec"]["devices"]
         parent, _, sub = name.partition("/")
-        request: Json = next(one for one in devices["requests"] if one["name"] == parent)
+        request: Object = next(one for one in devices["requests"] if one["name"] == parent)
         if not sub:
             return dict(request["exactly"])
         return dict(next(one for one in request["firstAvailable"] if one["name"] == sub))
 
-    def claim(self, name: str) -> Json:
+    def claim(self, name: str) -> Object:
         """A claim by namespace/name."""
         return next(one for one in self.claims if f"{one['metadata']['namespace']}/{one['metadata']['name']}" == name)
 
@@ -124,7 +124,7 @@ class Objects:
 class Judge:
     """Asserts that each statement about one node is true."""
 
-    def __init__(self, objects: Objects, node: Json) -> None:
+    def __init__(self, objects: Objects, node: Object) -> None:
         self.objects = objects
         self.node = node
         self.name: str = node["node"]
@@ -150,7 +150,7 @@ class Judge:
         for limit in self.node.get("limits", ()):
             assert limit["devices"] > limit["limit"] == 32
 
-    def _pool(self, pool: Json) -> None:
+    def _pool(self, pool: Object) -> None:
         slices = [one for one in self.objects.slices if _pool_of(one) == pool["pool"]]
         newest = max(one["spec"]["pool"]["generation"] for one in slices)
         current = [one for one in slices if one["spec"]["pool"]["generation"] == newest]
@@ -166,7 +166,7 @@ class Judge:
             case "hiddenPool":
                 assert any(one["spec"]["pool"]["generation"] < newest for one in slices)
 
-    def _request(self, claim: str, said: Json) -> None:
+    def _request(self, claim: str, said: Object) -> None:
         request = self.objects.request(claim, said["request"])
         groups = [(one["reason"], name) for one in said.get("ruledOut", ()) for name in one["devices"]]
         every = [*said.get("usable", ()), *(name for _, name in groups)]
@@ -180,12 +180,12 @@ class Judge:
         for name in said.get("usable", ()):
             self._is_usable(name, claim, request)
 
-    def _device(self, name: str) -> tuple[Json, Json]:
+    def _device(self, name: str) -> tuple[Object, Object]:
         found = [(device, one) for found, device, one in self.objects.published() if found == name]
         newest = max(one["spec"]["pool"]["generation"] for _, one in found)
         return next((device, one) for device, one in found if one["spec"]["pool"]["generation"] == newest)
 
-    def _selectors(self, request: Json) -> list[tuple[str, str, int, str]]:
+    def _selectors(self, request: Object) -> list[tuple[str, str, int, str]]:
         of_class = next(one for one in self.objects.classes if one["metadata"]["name"] == request["deviceClassName"])
         both = (("class", of_class["spec"].get("selectors", ())), ("request", request.get("selectors", ())))
         return [
@@ -194,7 +194,7 @@ class Judge:
             for number, selector in enumerate(selectors)
         ]
 
-    def _is_usable(self, name: str, claim: str, request: Json) -> None:
+    def _is_usable(self, name: str, claim: str, request: Object) -> None:
         """None of the reasons that there are holds."""
         device, published = self._device(name)
         assert all(holds(expression, device) for *_, expression in self._selectors(request))
@@ -206,7 +206,14 @@ class Judge:
             assert all(amount <= self._free(published, key) for key, amount in _needs(device).items())
 
     def _is_true(
-        self, reason: Json, name: str, device: Json, published: Json, claim: str, request: Json, request_name: str
+        self,
+        reason: Object,
+        name: str,
+        device: Object,
+        published: Object,
+        claim: str,
+        request: Object,
+        request_name: str,
     ) -> bool:
         match reason["kind"]:
             case "selector" | "selectorError":
@@ -244,7 +251,7 @@ class Judge:
                 return bool(missing and name_of == reason["attribute"])
         return False
 
-    def _selector(self, reason: Json, device: Json, request: Json, request_name: str) -> bool:
+    def _selector(self, reason: Object, device: Object, request: Object, request_name: str) -> bool:
         known = self._selectors(request)
         key = (reason["ownerKind"], reason["number"], reason["expression"])
         position = [(kind, number, expression) for kind, _, number, expression in known].index(key)
@@ -259,7 +266,7 @@ class Judge:
                 assert _value(device, read) == read["value"]
         return holds(reason["expression"], device) is False and [one["expression"] for one in reason["failed"]] == false
 
-    def _keepers(self, name: str, device: Json) -> list[str]:
+    def _keepers(self, name: str, device: Object) -> list[str]:
         """Who keeps others from a device: by a share as well, if it cannot be shared and that is not overlooked."""
         features = self.objects.features
         can_be_shared = device.get("allowMultipleAllocations") and features.variant != "stable"
@@ -274,10 +281,10 @@ class Judge:
             if device == name and "shareID" not in result and not result.get("adminAccess")
         ]
 
-    def _sharers(self, name: str) -> list[Json]:
+    def _sharers(self, name: str) -> list[Object]:
         return [result for _, device, result in self.objects.results() if device == name and "shareID" in result]
 
-    def _free(self, published: Json, key: tuple[str, str]) -> int:
+    def _free(self, published: Object, key: tuple[str, str]) -> int:
         """What the allocated devices of the pool leave of a counter."""
         pool, generation = _pool_of(published), published["spec"]["pool"]["generation"]
         same = [
@@ -300,7 +307,7 @@ class Judge:
             if f"{pool}/{device['name']}" in used
         )
 
-    def _short(self, short: Json, device: Json, published: Json) -> bool:
+    def _short(self, short: Object, device: Object, published: Object) -> bool:
         key = (short["counterSet"], short["counter"])
         needed, free = _needs(device)[key], self._free(published, key)
         for holder in short["holders"]:
@@ -311,7 +318,7 @@ class Judge:
         assert int(short["total"]) - sum(drawn.values()) == free
         return needed == int(short["needed"]) and free == int(short["free"]) and needed > free
 
-    def _capacity(self, reason: Json, name: str, device: Json, request: Json) -> bool:
+    def _capacity(self, reason: Object, name: str, device: Object, request: Object) -> bool:
         capacity = device["capacity"][reason["capacity"]]
         asked = request.get("capacity", {}).get("requests", {}).get(reason["capacity"])
         default = capacity.get("requestPolicy", {}).get("default", capacity["value"])
@@ -320,7 +327,7 @@ class Judge:
         free = int(capacity["value"]) - taken
         return needed == int(reason["needed"]) and free == int(reason["free"]) and needed > free
 
-    def _rules(self, name: str) -> list[Json]:
+    def _rules(self, name: str) -> list[Object]:
         device = name.rpartition("/")[2]
         return [
             rule["spec"]["taint"]
@@ -328,12 +335,12 @@ class Judge:
             if rule["spec"]["deviceSelector"].get("device", device) == device
         ]
 
-    def _untolerated(self, device: Json, name: str, request: Json) -> list[Json]:
+    def _untolerated(self, device: Object, name: str, request: Object) -> list[Object]:
         tolerated = {one["key"] for one in request.get("tolerations", ())}
         every = [*device.get("taints", ()), *self._rules(name)]
         return [taint for taint in every if taint["key"] not in tolerated and taint["effect"] != "None"]
 
-    def _selects(self, where: Json) -> bool:
+    def _selects(self, where: Object) -> bool:
         spec = where["spec"]
         if "nodeName" in spec:
             return bool(spec["nodeName"] == self.name)
@@ -342,7 +349,7 @@ class Judge:
             return self.name in names
         return bool(spec.get("allNodes"))
 
-    def _compared(self, constraint: Json) -> None:
+    def _compared(self, constraint: Object) -> None:
         """The values are those of the devices that the requests could get."""
         usable = {
             one["request"]: one.get("usable", ())
@@ -357,7 +364,7 @@ class Judge:
             assert dict(request["values"]) == found
             assert request.get("missing", 0) == len(devices) - sum(found.values())
 
-    def _conflict(self, conflict: Json) -> None:
+    def _conflict(self, conflict: Object) -> None:
         """Together it does not fit; without any one it does, and with larger counters, if some are named."""
         for constraint in conflict.get("constraints", ()):
             self._compared(constraint)
@@ -375,7 +382,7 @@ class Judge:
                 fewer = _with_large(self.objects.slices, names - {name})
                 assert not self.objects.fits(self.name, reduced(self.objects.claims, members), slices=fewer)
 
-    def _remedy(self, remedy: Json) -> None:
+    def _remedy(self, remedy: Object) -> None:
         objects = self.objects
         match remedy["kind"]:
             case "release":
@@ -409,11 +416,11 @@ class Judge:
                 assert objects.fits(self.name, slices=others)
 
 
-def _pool_of(one: Json) -> str:
+def _pool_of(one: Object) -> str:
     return f"{one['spec']['driver']}/{one['spec']['pool']['name']}"
 
 
-def _needs(device: Json) -> dict[tuple[str, str], int]:
+def _needs(device: Object) -> dict[tuple[str, str], int]:
     needs: dict[tuple[str, str], int] = {}
     for entry in device.get("consumesCounters", ()):
         for name, counter in entry["counters"].items():
@@ -422,7 +429,7 @@ def _needs(device: Json) -> dict[tuple[str, str], int]:
     return needs
 
 
-def _value(device: Json, read: Json) -> Any:
+def _value(device: Object, read: Object) -> Any:
     if read["field"] == "driver":
         return DRIVER
     found = device.get(read["field"], {}).get(read["name"])
@@ -431,7 +438,7 @@ def _value(device: Json, read: Json) -> Any:
     return found["value"] if read["field"] == "capacity" else next(iter(found.values()))
 
 
-def _with_large(slices: list[Json], names: set[tuple[str, str, str]]) -> list[Json]:
+def _with_large(slices: list[Object], names: set[tuple[str, str, str]]) -> list[Object]:
     larger = copy.deepcopy(slices)
     for one in larger:
         for counter_set in one["spec"].get("sharedCounters", ()):
@@ -441,7 +448,7 @@ def _with_large(slices: list[Json], names: set[tuple[str, str, str]]) -> list[Js
     return larger
 
 
-def reduced(claims: list[Json], members: list[tuple[str, str, Any]]) -> list[Json]:
+def reduced(claims: list[Object], members: list[tuple[str, str, Any]]) -> list[Object]:
     """Claims with these requests and constraints only."""
     found = []
     for claim in claims:

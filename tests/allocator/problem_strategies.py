@@ -12,10 +12,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 GPU, NIC = "gpu.example.com", "nic.example.com"
-NODE: Json = {"metadata": {"name": "node-0", "labels": {}}, "spec": {}, "status": {}}
+NODE: Object = {"metadata": {"name": "node-0", "labels": {}}, "spec": {}, "status": {}}
 _THEMES = (
     "admin",
     "allocated",
@@ -44,7 +44,7 @@ def attribute(name: str, driver: str = GPU) -> str:
     return f'device.attributes["{driver}"].{name}'
 
 
-def selector(name: str, operator: str, value: Any, driver: str = GPU) -> Json:
+def selector(name: str, operator: str, value: Any, driver: str = GPU) -> Object:
     """A selector of one of the forms that the reference understands."""
     return {"cel": {"expression": f"{attribute(name, driver)} {operator} {json.dumps(value)}"}}
 
@@ -70,7 +70,7 @@ class Maker:
     def _any(self, *choices: Any) -> Any:
         return self.random.choice(choices)
 
-    def problem(self) -> Json:
+    def problem(self) -> Object:
         """A line of a problem file."""
         size = self.random.randint(3, 8)
         is_full = self.random.random() < 0.85
@@ -92,8 +92,8 @@ class Maker:
             "allocated": self._allocated(slices),
         }
 
-    def _pool(self, driver: str, devices: list[Json]) -> list[Json]:
-        bodies: list[Json] = [{"devices": devices}]
+    def _pool(self, driver: str, devices: list[Object]) -> list[Object]:
+        bodies: list[Object] = [{"devices": devices}]
         if len(devices) > 2 and self.random.random() < 0.5:
             bodies = [{"devices": devices[:2]}, {"devices": devices[2:]}]
         if "counters" in self.themes and driver == GPU:
@@ -113,16 +113,16 @@ class Maker:
             for number, body in enumerate(bodies)
         ]
 
-    def _counter_set(self, number: int) -> Json:
+    def _counter_set(self, number: int) -> Object:
         amounts = [self._any("1", "2", "3", "3", "4", "5", "2500m") for _ in range(2)]
         if "twins" in self.themes:
             amounts = ["3", "2"]
         return {"name": f"s{number}", "counters": {"mem": {"value": amounts[0]}, "cpu": {"value": amounts[1]}}}
 
-    def _device(self, number: int, *, is_full: bool) -> Json:
+    def _device(self, number: int, *, is_full: bool) -> Object:
         width = 2 if "twins" in self.themes else self._any(1, 2, 3)
         kind = number % width if "twins" in self.themes else self.random.randrange(2)
-        attributes: Json = {
+        attributes: Object = {
             "i": {"int": number},
             "kind": {"int": kind},
             "numa": {"int": number // 4},
@@ -138,7 +138,7 @@ class Maker:
             attributes[f"{GPU}/pcie"] = {
                 "string": self._any("p0", "p1")
             }  # constraints prefer it, selectors do not look
-        device: Json = {"name": f"dev-{number}", "attributes": attributes}
+        device: Object = {"name": f"dev-{number}", "attributes": attributes}
         self._draw(device, number, width, is_full=is_full)
         self._share(device)
         if self._chance("taints", 0.3):
@@ -146,7 +146,7 @@ class Maker:
             device["taints"] = [{"key": "k", "value": "v", "effect": effect}]
         return device
 
-    def _draw(self, device: Json, number: int, width: int, *, is_full: bool) -> None:
+    def _draw(self, device: Object, number: int, width: int, *, is_full: bool) -> None:
         if not self._chance("counters", 0.85):
             return
         entries = []
@@ -156,17 +156,17 @@ class Maker:
             if "twins" in self.themes:
                 amounts = {"mem": str(1 + number % width), "cpu": "1"}
             names = self._any(["mem"], ["cpu"], ["mem", "cpu"]) if "twins" not in self.themes else ["mem", "cpu"]
-            entry: Json = {"counterSet": f"s{one}", "counters": {name: {"value": amounts[name]} for name in names}}
+            entry: Object = {"counterSet": f"s{one}", "counters": {name: {"value": amounts[name]} for name in names}}
             if is_full and self._chance("groups", 0.8):
                 entry["compatibilityGroups"] = self.random.sample(["a", "b", "c"], self._any(1, 1, 2))
             entries.append(entry)
         device["consumesCounters"] = entries
 
-    def _share(self, device: Json) -> None:
+    def _share(self, device: Object) -> None:
         if self._chance("shared", 0.7):
             device["allowMultipleAllocations"] = True
         if self._chance("capacity", 0.8):
-            policies: list[Json] = [
+            policies: list[Object] = [
                 {},
                 {"requestPolicy": {"default": "1"}},
                 {"requestPolicy": {"default": "2", "validRange": {"min": "1", "step": "1", "max": "4"}}},
@@ -177,8 +177,8 @@ class Maker:
             if self.random.random() < 0.3:
                 device["capacity"]["slots"] = {"value": "2", "requestPolicy": {"default": "1"}}
 
-    def _nic(self, number: int) -> Json:
-        attributes: Json = {
+    def _nic(self, number: int) -> Object:
+        attributes: Object = {
             "i": {"int": number},
             f"{GPU}/numa": {"int": number // 2},
             f"{GPU}/pcie": {"string": f"p{number}"},
@@ -186,30 +186,30 @@ class Maker:
         }
         if "lists" in self.themes:
             attributes[f"{GPU}/tags"] = {"ints": sorted(self.random.sample(range(4), 2))}
-        device: Json = {"name": f"nic-{number}", "attributes": attributes}
+        device: Object = {"name": f"nic-{number}", "attributes": attributes}
         self._share(device)
         return device
 
-    def _claim(self, number: int) -> Json:
+    def _claim(self, number: int) -> Object:
         self.names = [f"r{position}" for position in range(self._any(1, 2, 2, 3, 3, 4))]
         requests = [self._request(name) for name in self.names]
         constraints = []
         if "constraints" in self.themes:
             constraints = [self._constraint(requests) for _ in range(self._any(0, 1, 1, 2))]
-        devices: Json = {"requests": requests, "constraints": constraints}
+        devices: Object = {"requests": requests, "constraints": constraints}
         return {"metadata": {"name": f"c{number}", "namespace": "default"}, "spec": {"devices": devices}}
 
-    def _constraint(self, requests: list[Json]) -> Json:
+    def _constraint(self, requests: list[Object]) -> Object:
         names = ["numa", "pcie", "uuid", "uuid", "kind"] + (["tags", "near", "tags"] if "lists" in self.themes else [])
         kind = "distinctAttribute" if self._chance("distinct", 0.5) else "matchAttribute"
-        constraint: Json = {kind: f"{GPU}/{self.random.choice(names)}"}
+        constraint: Object = {kind: f"{GPU}/{self.random.choice(names)}"}
         if self.random.random() < 0.5:
             known = [*self.names]
             known += [f"{one['name']}/{sub['name']}" for one in requests for sub in one.get("firstAvailable", ())]
             constraint["requests"] = self.random.sample(known, self.random.randint(1, len(known)))
         return constraint
 
-    def _request(self, name: str) -> Json:
+    def _request(self, name: str) -> Object:
         if self._chance("prioritized", 0.5):
             count = self._any(2, 2, 3)
             return {"name": name, "firstAvailable": [{"name": f"s{n}", **self._exactly()} for n in range(count)]}
@@ -218,9 +218,9 @@ class Maker:
             exactly["adminAccess"] = True
         return {"name": name, "exactly": exactly}
 
-    def _exactly(self) -> Json:
+    def _exactly(self) -> Object:
         is_nic = self._chance("nics", 0.35)
-        request: Json = {"deviceClassName": "nic" if is_nic else self._any("gpu", "gpu", "gpu", "any")}
+        request: Object = {"deviceClassName": "nic" if is_nic else self._any("gpu", "gpu", "gpu", "any")}
         if is_nic or request["deviceClassName"] == "any":
             request["selectors"] = []
         else:
@@ -238,7 +238,7 @@ class Maker:
             request["tolerations"] = [{"key": "k", "operator": "Exists"}]
         return request
 
-    def _selectors(self) -> list[Json]:
+    def _selectors(self) -> list[Object]:
         form = self._any("any", "any", "kind", "window", "some", "numa", "not")
         if form == "kind":
             return [selector("kind", "==", self._any(0, 1))]
@@ -250,13 +250,13 @@ class Maker:
             return [selector(self._any("numa", "kind"), "!=", self._any(0, 1))]
         return [selector("uuid", "!=", "u1")] if form == "not" else []
 
-    def _allocated(self, slices: list[Json]) -> list[Json]:
-        results: list[Json] = []
+    def _allocated(self, slices: list[Object]) -> list[Object]:
+        results: list[Object] = []
         devices = [(one["spec"]["driver"], device) for one in slices for device in one["spec"].get("devices") or ()]
         for driver, device in {(driver, one["name"]): (driver, one) for driver, one in devices}.values():
             if not self._chance("allocated", 0.25):
                 continue
-            result: Json = {"driver": driver, "pool": "pool", "device": device["name"], "request": "r"}
+            result: Object = {"driver": driver, "pool": "pool", "device": device["name"], "request": "r"}
             if device.get("allowMultipleAllocations"):
                 result["shareID"] = f"share-{len(results)}"
                 result["consumedCapacity"] = dict.fromkeys(device.get("capacity") or {}, "1")
@@ -265,11 +265,11 @@ class Maker:
         return [{"metadata": {"name": "old", "namespace": "default"}, "status": {"allocation": allocation}}]
 
 
-def _of_driver(driver: str) -> Json:
+def _of_driver(driver: str) -> Object:
     return {"cel": {"expression": f'device.driver == "{driver}"'}}
 
 
-def problem_of(seed: Any) -> Json:
+def problem_of(seed: Any) -> Object:
     """The problem with this seed."""
     return Maker(Random(seed)).problem()
 

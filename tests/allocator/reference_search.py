@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 Picks = list[list[tuple[str, str, str, str]]]  # for each claim: request, driver, pool, device
 Answer = Picks | str | None  # None: does not fit; "error" and "error on node"
 Amounts = dict[str, Fraction]
@@ -65,7 +66,7 @@ class Device(NamedTuple):
     """A published device; ``key`` is driver, pool and name."""
 
     key: tuple[str, str, str]
-    spec: Json
+    spec: Object
 
     @property
     def pool(self) -> tuple[str, str]:
@@ -93,7 +94,7 @@ class Request(NamedTuple):
     claim: int
     name: str
     parent: str | None
-    spec: Json
+    spec: Object
 
     @property
     def result_name(self) -> str:
@@ -136,7 +137,7 @@ def _selects(expression: str, device: Device) -> bool:
     return bool({"==": value == wanted, "!=": value != wanted, "<": value < wanted, ">=": value >= wanted}[operator])
 
 
-def _attribute(device: Device, domain: str, name: str) -> Json | None:
+def _attribute(device: Device, domain: str, name: str) -> Object | None:
     """Qualified names come first, unqualified ones are in the driver's domain."""
     attributes = device.spec.get("attributes") or {}
     found = attributes.get(f"{domain}/{name}")
@@ -145,7 +146,7 @@ def _attribute(device: Device, domain: str, name: str) -> Json | None:
     return found
 
 
-def _tolerates(spec: Json, taint: Json) -> bool:
+def _tolerates(spec: Object, taint: Object) -> bool:
     for one in spec.get("tolerations") or ():
         fits_key = one.get("key") in (None, taint["key"])
         fits_value = one.get("operator") == "Exists" or one.get("value", "") == taint.get("value", "")
@@ -154,7 +155,7 @@ def _tolerates(spec: Json, taint: Json) -> bool:
     return False
 
 
-def amounts_of(device: Device, spec: Json) -> Amounts | None:
+def amounts_of(device: Device, spec: Object) -> Amounts | None:
     """What the device gives of its capacities; None if it cannot. Raises ``Fatal`` and ``_BrokenRange``."""
     capacities = device.spec.get("capacity") or {}
     requests = (spec.get("capacity") or {}).get("requests") or {}
@@ -173,8 +174,8 @@ def amounts_of(device: Device, spec: Json) -> Amounts | None:
     return amounts if all(_is_valid(amounts[name], capacity) for name, capacity in capacities.items()) else None
 
 
-def _amount(capacity: Json, requested: str | None) -> Fraction:
-    policy: Json = capacity.get("requestPolicy") or {}
+def _amount(capacity: Object, requested: str | None) -> Fraction:
+    policy: Object = capacity.get("requestPolicy") or {}
     if requested is None:
         return quantity(str(policy.get("default", capacity["value"])))
     amount = quantity(requested)
@@ -193,7 +194,7 @@ def _amount(capacity: Json, requested: str | None) -> Fraction:
     return amount
 
 
-def _is_valid(amount: Fraction, capacity: Json) -> bool:
+def _is_valid(amount: Fraction, capacity: Object) -> bool:
     policy = capacity.get("requestPolicy") or {}
     if "default" in policy and amount == quantity(policy["default"]):
         return True
@@ -217,7 +218,7 @@ class Reference:
         self.limit = limit
         self.steps = steps
         self.knows_lists = bool(problem["features"].get("all"))
-        self.claims: Sequence[Json] = problem["claims"]
+        self.claims: Sequence[Object] = problem["claims"]
         self.classes = {one["metadata"]["name"]: one["spec"] for one in problem["classes"]}
         self.devices: list[Device] = []
         self.broken: dict[str, bool] = {"incomplete": False, "invalid": False}
@@ -228,8 +229,8 @@ class Reference:
         self._count(problem.get("allocated") or ())
         self.picks: list[Pick] = []
 
-    def _read(self, slices: Sequence[Json]) -> None:
-        pools: dict[tuple[str, str], list[Json]] = {}
+    def _read(self, slices: Sequence[Object]) -> None:
+        pools: dict[tuple[str, str], list[Object]] = {}
         for one in sorted(slices, key=lambda one: str(one["metadata"]["name"])):
             pools.setdefault((one["spec"]["driver"], one["spec"]["pool"]["name"]), []).append(one["spec"])
         for key, specs in sorted(pools.items()):
@@ -245,7 +246,7 @@ class Reference:
                     for name, counter in counters["counters"].items():
                         self.free[(*key, counters["name"], name)] = quantity(counter["value"])
 
-    def _count(self, allocated: Sequence[Json]) -> None:
+    def _count(self, allocated: Sequence[Object]) -> None:
         for result in (one for claim in allocated for one in claim["status"]["allocation"]["devices"]["results"]):
             key = (result["driver"], result["pool"], result["device"])
             if result.get("adminAccess"):
@@ -284,12 +285,12 @@ class Reference:
             result[request.claim].append((request.result_name, *device.key))
         return result
 
-    def _alternatives(self, claim: int, request: Json) -> list[Request]:
+    def _alternatives(self, claim: int, request: Object) -> list[Request]:
         if "exactly" in request:
             return [Request(claim, request["name"], None, request["exactly"])]
         return [Request(claim, one["name"], request["name"], one) for one in request["firstAvailable"]]
 
-    def _check(self, items: list[tuple[int, Json]]) -> None:
+    def _check(self, items: list[tuple[int, Object]]) -> None:
         """What is fatal before the search: mode All of what is not there, and more devices than a claim can have."""
         totals = [0] * len(self.claims)
         for number, request in items:
@@ -486,7 +487,7 @@ class Reference:
             for one in device.spec.get("taints") or ()
         )
 
-    def _constraints(self, request: Request) -> list[Json]:
+    def _constraints(self, request: Request) -> list[Object]:
         names = {request.name, request.result_name} if request.parent is None else {request.parent, request.result_name}
         return [
             one
@@ -494,7 +495,7 @@ class Reference:
             if not one.get("requests") or names & set(one["requests"])
         ]
 
-    def _satisfies(self, constraint: Json, device: Device, claim: int) -> bool:
+    def _satisfies(self, constraint: Object, device: Device, claim: int) -> bool:
         domain, _, name = (constraint.get("matchAttribute") or constraint["distinctAttribute"]).rpartition("/")
         attribute = _attribute(device, domain, name)
         if attribute is None:
@@ -513,7 +514,7 @@ class Reference:
             return bool(frozenset.intersection(*sets))
         return not any(sets[-1] & one for one in sets[:-1])
 
-    def _elements(self, attribute: Json) -> frozenset[tuple[str, str]]:
+    def _elements(self, attribute: Object) -> frozenset[tuple[str, str]]:
         """Values with their types; a single value is a set of one, and without the feature a list is nothing."""
         ((kind, value),) = attribute.items()
         if kind not in _ELEMENTS:

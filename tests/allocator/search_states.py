@@ -24,7 +24,8 @@ from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.values import Match
 from drakit_allocator.search.walk import is_walk_needed
 from drakit_allocator.snapshot import Snapshot
-from tests.allocator.problem_strategies import GPU, Json, attribute, problem_of
+from drakit_api.kubernetes_objects import Object
+from tests.allocator.problem_strategies import GPU, attribute, problem_of
 
 _STEPS = 2000
 
@@ -33,7 +34,7 @@ class TooLong(Exception):
     """More steps than anybody wants to wait for."""
 
 
-def board_of(problem: Json, compat: Compat = "upstream") -> Board:
+def board_of(problem: Object, compat: Compat = "upstream") -> Board:
     """The board of a problem, with nothing on it. Raises ``AllocationError``."""
     features = features_of(problem).compatible(compat)
     snapshot = Snapshot(features, slices=problem["slices"], classes=problem["classes"])
@@ -193,7 +194,7 @@ def _impose_some(board: Board, needs: Sequence[Need], random: Random) -> None:
             board.impose(number, frozenset(random.sample(values, random.choice([1, 1, min(2, len(values))]))))
 
 
-def _gpus(random: Random) -> Json:
+def _gpus(random: Random) -> Object:
     """A few GPUs that are cut into partitions: parts that are alike, and in which what fits is a matter of place."""
     slots, width = random.choice([3, 4]), random.choice([1, 2])
     sets, devices = [], []
@@ -214,7 +215,7 @@ def _gpus(random: Random) -> Json:
     return _problem(random, sets, devices + nics, _claim(random, expressions, ["gpu", "numa", "numa", "half"]))
 
 
-def _plain(random: Random) -> Json:
+def _plain(random: Random) -> Object:
     """Devices of two or three kinds that draw from nothing: most of them are alike."""
     kinds = random.choice([2, 2, 3])
     devices = [
@@ -226,7 +227,7 @@ def _plain(random: Random) -> Json:
     return _problem(random, [], devices, _claim(random, expressions, ["kind", "numa", "pcie"]))
 
 
-def _problem(random: Random, sets: list[Json], devices: list[Json], claim: Json) -> Json:
+def _problem(random: Random, sets: list[Object], devices: list[Object], claim: Object) -> Object:
     pool = {"name": "pool", "generation": 1, "resourceSliceCount": 2}
     spec = {"driver": GPU, "nodeName": "node-0", "pool": pool}
     return {
@@ -243,15 +244,15 @@ def _problem(random: Random, sets: list[Json], devices: list[Json], claim: Json)
     }
 
 
-def _device(name: str, attributes: dict[str, int], counter_set: str = "", drawn: Json | None = None) -> Json:
-    device: Json = {"name": name, "attributes": {key: {"int": value} for key, value in attributes.items()}}
+def _device(name: str, attributes: dict[str, int], counter_set: str = "", drawn: Object | None = None) -> Object:
+    device: Object = {"name": name, "attributes": {key: {"int": value} for key, value in attributes.items()}}
     if counter_set:
         device["consumesCounters"] = [{"counterSet": counter_set, "counters": drawn}]
     return device
 
 
-def _claim(random: Random, expressions: list[str], attributes: list[str]) -> Json:
-    requests: list[Json] = []
+def _claim(random: Random, expressions: list[str], attributes: list[str]) -> Object:
+    requests: list[Object] = []
     for number in range(random.choice([2, 3, 3, 4])):
         if random.random() < 0.2:
             alternatives = [{"name": f"s{one}", **_request(random, expressions)} for one in range(2)]
@@ -267,7 +268,7 @@ def _claim(random: Random, expressions: list[str], attributes: list[str]) -> Jso
     return {"metadata": {"name": "c", "namespace": "ns"}, "spec": {"devices": devices}}
 
 
-def _request(random: Random, expressions: list[str]) -> Json:
+def _request(random: Random, expressions: list[str]) -> Object:
     return {
         "deviceClassName": "any",
         "selectors": [{"cel": {"expression": random.choice(expressions)}}],

@@ -17,24 +17,23 @@ from drakit_allocator.pools.compared_attributes import Attribute, Value
 from drakit_allocator.results.alike_nodes import alike_key, criteria_of, pattern
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _DRIVER = "d.example.com"
 _CLASSES = [{"metadata": {"name": "any"}, "spec": {}}]
 _NODES = [Node(f"node-{number}", {}) for number in range(8)]
 
 
-def _hardware(random: Random) -> list[Json]:
+def _hardware(random: Random) -> list[Object]:
     """Devices of a kind of node; ``{}`` in a text is where the node's name belongs."""
     devices = []
     for number in range(random.randint(2, 6)):
-        attributes: Json = {
+        attributes: Object = {
             "kind": {"string": random.choice("xy")},
             "parent": {"string": f"{{}}-{random.randrange(2)}"},
             "tags": {"strings": [f"{{}}-{one}" for one in random.sample("abc", 2)]},
         }
-        device: Json = {"name": f"{{}}-dev-{number}", "attributes": attributes}
+        device: Object = {"name": f"{{}}-dev-{number}", "attributes": attributes}
         if random.random() < 0.5:
             device["consumesCounters"] = [{"counterSet": "s", "counters": {"a": {"value": str(random.randrange(3))}}}]
         if random.random() < 0.3:
@@ -51,23 +50,23 @@ def _named(value: Any, name: str) -> Any:
     return value.replace("{}", name) if isinstance(value, str) else value
 
 
-def _slices(node: Node, devices: list[Json], pools: int) -> list[Json]:
+def _slices(node: Node, devices: list[Object], pools: int) -> list[Object]:
     """One pool, or two between which the devices are divided."""
     counters = [{"name": "s", "counters": {"a": {"value": "3"}}}]
     slices = []
     for number in range(pools):
-        spec: Json = {"driver": _DRIVER, "nodeName": node.name}
+        spec: Object = {"driver": _DRIVER, "nodeName": node.name}
         spec |= {"pool": {"name": f"{node.name}-{number}", "generation": 1, "resourceSliceCount": 2}}
-        contents: list[Json] = [{"sharedCounters": counters}, {"devices": _named(devices[number::pools], node.name)}]
+        contents: list[Object] = [{"sharedCounters": counters}, {"devices": _named(devices[number::pools], node.name)}]
         for part, content in enumerate(contents):
             slices.append({"metadata": {"name": f"{node.name}-{number}-{part}"}, "spec": {**spec, **content}})
     return slices
 
 
-def _claim(random: Random) -> Json:
-    requests: list[Json] = []
+def _claim(random: Random) -> Object:
+    requests: list[Object] = []
     for number in range(random.randint(1, 3)):
-        exactly: Json = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": random.randint(1, 2)}
+        exactly: Object = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": random.randint(1, 2)}
         if random.random() < 0.2:
             exactly["allocationMode"] = "All"
         if random.random() < 0.4:
@@ -84,7 +83,7 @@ def _allocate_some(random: Random, snapshot: Snapshot, allocated: AllocatedState
     for node in _NODES:
         for pool in snapshot.slices.pools(node):
             for name in random.sample(pool.names.values, min(len(pool.names.values), random.randint(0, 1))):
-                result: Json = {"request": "r", "driver": _DRIVER, "pool": pool.id[1], "device": name}
+                result: Object = {"request": "r", "driver": _DRIVER, "pool": pool.id[1], "device": name}
                 if random.random() < 0.3:
                     result |= {"shareID": name, "consumedCapacity": {"bw": random.choice("12")}}
                 allocation = {"devices": {"results": [result]}}

@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 
 from drakit_allocator.cli.allocate_command import allocate
 from drakit_allocator.inputs.placement import Placed, Placement, Workload
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"zone": "a"}}}
 _CLASS = {
@@ -24,7 +23,7 @@ _CLASS = {
 }
 
 
-def _slice(node: str = "node-1", devices: int = 2, **spec: Any) -> Json:
+def _slice(node: str = "node-1", devices: int = 2, **spec: Any) -> Object:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
@@ -39,7 +38,7 @@ def _slice(node: str = "node-1", devices: int = 2, **spec: Any) -> Json:
     }
 
 
-def _claim(name: str, count: int = 1, device_class: str = "gpu") -> Json:
+def _claim(name: str, count: int = 1, device_class: str = "gpu") -> Object:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -50,7 +49,7 @@ def _claim(name: str, count: int = 1, device_class: str = "gpu") -> Json:
     }
 
 
-def _pod(name: str, *claims: Json, **spec: Any) -> Json:
+def _pod(name: str, *claims: Object, **spec: Any) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -64,13 +63,13 @@ class _Files:
         self._folder = folder
         self._number = 0
 
-    def write(self, *objects: Json) -> str:
+    def write(self, *objects: Object) -> str:
         self._number += 1
         path = self._folder / f"file-{self._number}.yaml"
         path.write_text(yaml.safe_dump_all(json.loads(json.dumps(objects))))
         return str(path)
 
-    def allocate(self, *objects: Json, options: tuple[str, ...] = ()) -> Result:
+    def allocate(self, *objects: Object, options: tuple[str, ...] = ()) -> Result:
         return CliRunner().invoke(allocate, ["-f", self.write(*objects), *options])
 
 
@@ -79,11 +78,11 @@ def files(tmp_path: Path) -> _Files:
     return _Files(tmp_path)
 
 
-def _items(result: Result) -> dict[str, Json]:
+def _items(result: Result) -> dict[str, Object]:
     return {item["metadata"]["name"]: item for item in json.loads(result.stdout)["items"]}
 
 
-def _devices(claim: Json) -> list[str]:
+def _devices(claim: Object) -> list[str]:
     return [result["device"] for result in claim["status"]["allocation"]["devices"]["results"]]
 
 
@@ -190,7 +189,7 @@ def test_nodes_are_assumed_from_slices(files: _Files) -> None:
     assert result.stderr == "there is no Node in the files; assumed from ResourceSlices: node-7\n"
 
 
-def _where(**place: Any) -> Json:
+def _where(**place: Any) -> Object:
     """A slice whose only device says for itself where it is."""
     found = _slice("pool", perDeviceNodeSelection=True)
     del found["spec"]["nodeName"]
@@ -198,7 +197,7 @@ def _where(**place: Any) -> Json:
     return found
 
 
-def _selector(*requirements: Json, member: str = "matchExpressions") -> Json:
+def _selector(*requirements: Object, member: str = "matchExpressions") -> Object:
     return {"nodeSelector": {"nodeSelectorTerms": [{member: list(requirements)}]}}
 
 
@@ -241,7 +240,7 @@ _HOSTS = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-3"
         pytest.param({"allNodes": True}, "any-node", id="everywhere"),
     ],
 )
-def test_nodes_are_assumed_from_devices_that_say_where_they_are(files: _Files, place: Json, assumed: str) -> None:
+def test_nodes_are_assumed_from_devices_that_say_where_they_are(files: _Files, place: Object, assumed: str) -> None:
     result = files.allocate(_where(**place), _CLASS, _claim("one"))
     assert result.stderr == f"there is no Node in the files; assumed from ResourceSlices: {assumed}\n"
     assert result.exit_code == 0, result.output
@@ -391,7 +390,9 @@ def test_mixins_are_applied_with_their_gate(files: _Files) -> None:
         ),
     ],
 )
-def test_files_that_cannot_be_used(files: _Files, objects: list[Json], options: tuple[str, ...], message: str) -> None:
+def test_files_that_cannot_be_used(
+    files: _Files, objects: list[Object], options: tuple[str, ...], message: str
+) -> None:
     result = files.allocate(*objects, options=options)
     assert result.exit_code == 2
     assert message in result.stderr

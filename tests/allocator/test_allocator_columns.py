@@ -16,8 +16,7 @@ from drakit_allocator.nodes import Node
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.cel import DeviceView, Selector
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _FEATURES = Features.all()
 _PROFILE = 'device.attributes["d.example.com"].profile == "p1"'
@@ -28,7 +27,7 @@ class _Json(dict[str, Any]):
     """A dict that can be watched."""
 
 
-def _slice(node: str, count: int = 4) -> Json:
+def _slice(node: str, count: int = 4) -> Object:
     devices = [
         _Json(
             name=f"dev-{number}",
@@ -37,12 +36,12 @@ def _slice(node: str, count: int = 4) -> Json:
         )
         for number in range(count)
     ]
-    spec: Json = {"driver": "d.example.com", "nodeName": node, "devices": devices}
+    spec: Object = {"driver": "d.example.com", "nodeName": node, "devices": devices}
     spec |= {"pool": {"name": node, "generation": 1, "resourceSliceCount": 2}}
     return {"metadata": {"name": node}, "spec": spec}
 
 
-def _counters(node: str) -> Json:
+def _counters(node: str) -> Object:
     one = _slice(node, 0)
     one["metadata"]["name"] += "-counters"
     one["spec"]["sharedCounters"] = [_Json(name="s", counters={"c": {"value": "4"}})]

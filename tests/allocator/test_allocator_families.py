@@ -16,26 +16,26 @@ import pytest
 from bench.families import FAMILIES
 from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search import Limits
+from drakit_api.kubernetes_objects import Object
 from tests.vectors import recordings
 
 pytestmark = pytest.mark.slow
 
-Json = dict[str, Any]
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator" / "families.jsonl.gz"
 _STEPS = 12_000  # of the search; without pruning nearly all of them take billions
 
 
 @functools.cache
-def _themes() -> dict[str, list[Json]]:
-    themes: dict[str, list[Json]] = {}
+def _themes() -> dict[str, list[Object]]:
+    themes: dict[str, list[Object]] = {}
     for line in recordings.lines("allocator/families"):
         problem = msgspec.json.decode(line)
         themes.setdefault(problem["name"].partition("-")[0], []).append(problem)
     return themes
 
 
-def _picks(answered: Json) -> Any:
+def _picks(answered: Object) -> Any:
     """What is recorded: for each claim request, driver, pool and device of each result; or none, or an error."""
     if answered.get("error"):
         return "error"

@@ -14,21 +14,20 @@ from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.cel import CelRuntimeError, DeviceView, Selector
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _FEATURES = Features.all()
 _CLASSES = [{"metadata": {"name": "any"}, "spec": {}}]
 
 
-def _slice(name: str, *devices: str, pool: str = "pool", generation: int = 1, count: int = 1, **spec: Any) -> Json:
+def _slice(name: str, *devices: str, pool: str = "pool", generation: int = 1, count: int = 1, **spec: Any) -> Object:
     where = {"name": pool, "generation": generation, "resourceSliceCount": count}
     selection = spec if spec.keys() & {"nodeName", "nodeSelector", "allNodes"} else {"nodeName": "node-1", **spec}
     published = {"driver": "d.example.com", "pool": where, "devices": [{"name": device} for device in devices]}
     return {"metadata": {"name": name}, "spec": {**published, **selection}}
 
 
-def _claim(count: int = 1, mode: str = "ExactCount", **more: Any) -> Json:
+def _claim(count: int = 1, mode: str = "ExactCount", **more: Any) -> Object:
     exactly = {"deviceClassName": "any", "allocationMode": mode, "count": count, **more}
     requests = [{"name": "r", "exactly": exactly}]
     return {"metadata": {"name": "c", "namespace": "ns"}, "spec": {"devices": {"requests": requests}}}
@@ -37,7 +36,7 @@ def _claim(count: int = 1, mode: str = "ExactCount", **more: Any) -> Json:
 def _devices(
     snapshot: Snapshot,
     allocated: AllocatedState | None = None,
-    claim: Json | None = None,
+    claim: Object | None = None,
     labels: dict[str, str] | None = None,
 ) -> list[str] | None:
     node = {"metadata": {"name": "node-1", "labels": labels or {}}}
@@ -45,11 +44,11 @@ def _devices(
     return None if results is None else [one["device"] for one in results[0]["devices"]["results"]]
 
 
-def _snapshot(*slices: Json, **more: Any) -> Snapshot:
+def _snapshot(*slices: Object, **more: Any) -> Snapshot:
     return Snapshot(_FEATURES, slices=slices, classes=_CLASSES, **more)
 
 
-def _allocation(name: str, *devices: str, **more: Any) -> Json:
+def _allocation(name: str, *devices: str, **more: Any) -> Object:
     results = [
         {"request": "r", "driver": "d.example.com", "pool": "pool", "device": device, **more} for device in devices
     ]
@@ -123,7 +122,7 @@ def test_labels_decide_where_a_shared_slice_is_visible() -> None:
         pytest.param({"key": "-", "operator": "Exists"}, id="not a label"),
     ],
 )
-def test_a_broken_node_selector_is_a_fatal_error(requirement: Json) -> None:
+def test_a_broken_node_selector_is_a_fatal_error(requirement: Object) -> None:
     term = {"matchExpressions": [requirement]}
     snapshot = _snapshot(_slice("a", "d0", nodeSelector={"nodeSelectorTerms": [term]}))
     with pytest.raises(AllocationError, match="failed to perform node selection for slice a") as raised:
@@ -183,7 +182,7 @@ def test_without_consumable_capacity_a_share_takes_the_whole_device() -> None:
 def test_taint_rules_come_and_go() -> None:
     snapshot, allocated = _snapshot(_slice("a", "d0", "d1")), AllocatedState(_FEATURES)
     taint = {"key": "health", "effect": "NoSchedule"}
-    rule: Json = {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"device": "d0"}, "taint": taint}}
+    rule: Object = {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"device": "d0"}, "taint": taint}}
     assert _devices(snapshot, allocated) == ["d0"]
     snapshot.put_taint_rule(rule)
     assert _devices(snapshot, allocated) == ["d1"]
@@ -213,10 +212,10 @@ def test_a_failing_selector_is_evaluated_only_as_far_as_the_search_can_get(monke
     assert len(visited) == 1
 
 
-_SELECTIONS: list[Json] = [{"nodeName": "node-1"}, {"nodeName": "node-2"}, {"allNodes": True}]
+_SELECTIONS: list[Object] = [{"nodeName": "node-1"}, {"nodeName": "node-2"}, {"allNodes": True}]
 
 
-def _event(random: Random, slices: dict[str, Json], claims: dict[str, Json]) -> tuple[str, Json]:
+def _event(random: Random, slices: dict[str, Object], claims: dict[str, Object]) -> tuple[str, Object]:
     kind = random.choice(["slice", "slice", "no slice", "claim", "claim", "no claim"])
     if kind == "slice":
         name = random.choice("abc")
@@ -238,8 +237,8 @@ def _event(random: Random, slices: dict[str, Json], claims: dict[str, Json]) -> 
 def test_events_lead_to_the_same_answers_as_starting_afresh(seed: int) -> None:
     random = Random(seed)
     snapshot, allocated = _snapshot(), AllocatedState(_FEATURES)
-    slices: dict[str, Json] = {}
-    claims: dict[str, Json] = {}
+    slices: dict[str, Object] = {}
+    claims: dict[str, Object] = {}
     for _ in range(60):
         kind, thing = _event(random, slices, claims)
         name = thing.get("metadata", {}).get("name", "")
@@ -262,7 +261,7 @@ def test_events_lead_to_the_same_answers_as_starting_afresh(seed: int) -> None:
         assert _outcome(snapshot, allocated, claim) == _outcome(*fresh, claim)
 
 
-def _outcome(snapshot: Snapshot, allocated: AllocatedState, claim: Json) -> Any:
+def _outcome(snapshot: Snapshot, allocated: AllocatedState, claim: Object) -> Any:
     try:
         return _devices(snapshot, allocated, claim)
     except AllocationError as error:

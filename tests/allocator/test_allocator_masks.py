@@ -22,8 +22,7 @@ from drakit_allocator.nodes import Node, is_reachable
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import Request, expand
 from drakit_allocator.snapshot import Snapshot
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _DRIVER = "d.example.com"
 _NODES = [Node("node-1", {"zone": "a"}, frozenset({"DRAOptionalNodeOperations"})), Node("node-2", {"zone": "b"})]
@@ -48,16 +47,16 @@ _EXPRESSIONS = [
 _TAINT = {"key": "k", "effect": "NoSchedule"}
 
 
-def _maybe(random: Random, chance: float, **more: Any) -> Json:
+def _maybe(random: Random, chance: float, **more: Any) -> Object:
     return more if random.random() < chance else {}
 
 
-def _device(random: Random, number: int) -> Json:
-    attributes: Json = {"kind": {"string": random.choice("xy")}, "uuid": {"string": f"u{number}"}}
+def _device(random: Random, number: int) -> Object:
+    attributes: Object = {"kind": {"string": random.choice("xy")}, "uuid": {"string": f"u{number}"}}
     attributes |= _maybe(random, 0.4, group={"int": random.randrange(3)})
     attributes |= _maybe(random, 0.2, **{"other.example.com/kind": {"string": random.choice("xy")}})
     attributes |= _maybe(random, 0.02, broken={})
-    device: Json = {"name": f"dev-{number}", "attributes": attributes}
+    device: Object = {"name": f"dev-{number}", "attributes": attributes}
     if random.random() < 0.6:
         counters = {name: {"value": str(random.randrange(4))} for name in random.sample("ab", random.randint(1, 2))}
         device["consumesCounters"] = [{"counterSet": random.choice(["s0", "s1"]), "counters": counters}]
@@ -68,19 +67,19 @@ def _device(random: Random, number: int) -> Json:
     return device
 
 
-def _selection(random: Random, broken_chance: float = 0) -> Json:
+def _selection(random: Random, broken_chance: float = 0) -> Object:
     operator = "Near" if random.random() < broken_chance else "In"
     terms = [{"matchExpressions": [{"key": "zone", "operator": operator, "values": ["a"]}]}]
     return random.choice([{"nodeName": "node-1"}, {"allNodes": True}, {"nodeSelector": {"nodeSelectorTerms": terms}}])
 
 
-def _slices(random: Random) -> list[Json]:
+def _slices(random: Random) -> list[Object]:
     numbers = iter(range(100))
     counters = [{"name": name, "counters": {c: {"value": "5"} for c in "ab"}} for name in ("s0", "s1")]
-    contents: list[Json] = [{"sharedCounters": counters, "allNodes": True}]
+    contents: list[Object] = [{"sharedCounters": counters, "allNodes": True}]
     for _ in range(random.randint(1, 3)):
         devices = [_device(random, next(numbers)) for _ in range(random.randint(0, 8))]
-        content: Json = {"devices": devices, **_selection(random)}
+        content: Object = {"devices": devices, **_selection(random)}
         if random.random() < 0.3:
             content = {
                 "devices": [{**one, **_selection(random, 0.1)} for one in devices],
@@ -90,12 +89,12 @@ def _slices(random: Random) -> list[Json]:
     return [_published(f"s{number}", content, len(contents)) for number, content in enumerate(contents)]
 
 
-def _published(name: str, content: Json, count: int, pool: str = "pool") -> Json:
+def _published(name: str, content: Object, count: int, pool: str = "pool") -> Object:
     spec = {"driver": _DRIVER, "pool": {"name": pool, "generation": 1, "resourceSliceCount": count}}
     return {"metadata": {"name": name}, "spec": {**spec, **content}}
 
 
-def _rules(random: Random) -> list[Json]:
+def _rules(random: Random) -> list[Object]:
     selectors = [{"device": f"dev-{random.randrange(8)}"}, {"driver": _DRIVER, "pool": "elsewhere"}]
     return [
         {"metadata": {"name": f"r{number}"}, "spec": {"deviceSelector": selector, "taint": {**_TAINT, "key": "r"}}}
@@ -106,10 +105,10 @@ def _rules(random: Random) -> list[Json]:
 
 def _requests(random: Random, snapshot: Snapshot) -> list[Request]:
     features = snapshot.features
-    requests: list[Json] = []
+    requests: list[Object] = []
     for number in range(4):
         chosen = random.sample(_EXPRESSIONS, random.randint(0, 2))
-        exactly: Json = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
+        exactly: Object = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
         exactly["selectors"] = [{"cel": {"expression": one}} for one in chosen]
         exactly |= _maybe(random, 0.2, adminAccess=True) if features.admin_access else {}
         exactly |= _maybe(random, 0.3, tolerations=[{"key": random.choice("kr"), "operator": "Exists"}])
@@ -121,10 +120,10 @@ def _requests(random: Random, snapshot: Snapshot) -> list[Request]:
     return [request for alternatives in expanded.requests for request in alternatives]
 
 
-def _allocation(random: Random, number: int) -> Json:
+def _allocation(random: Random, number: int) -> Object:
     results = []
     for device in random.sample(range(16), random.randint(1, 2)):
-        result: Json = {"request": "r", "driver": _DRIVER, "pool": "pool", "device": f"dev-{device}"}
+        result: Object = {"request": "r", "driver": _DRIVER, "pool": "pool", "device": f"dev-{device}"}
         if random.random() < 0.5:
             result |= {"shareID": f"share-{number}-{device}", "consumedCapacity": {"bw": random.choice("0123")}}
         results.append(result)
@@ -270,7 +269,7 @@ def test_masks_are_what_the_rules_for_devices_say(seed: int) -> None:
     classes = [{"metadata": {"name": "any"}, "spec": {}}]
     slices = _slices(random)
     snapshot = Snapshot(features, slices=slices, classes=classes, taint_rules=_rules(random))
-    allocated, claims = AllocatedState(features), list[Json]()
+    allocated, claims = AllocatedState(features), list[Object]()
     requests = _requests(random, snapshot)
     for step in range(12):
         if claims and random.random() < 0.4:

@@ -23,8 +23,7 @@ from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.values import Column, Distinct, Match, State
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.features import FeatureGates
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 
 def _counters(**sets: dict[str, str]) -> PoolCounters:
@@ -34,7 +33,7 @@ def _counters(**sets: dict[str, str]) -> PoolCounters:
     )
 
 
-def _draws(counter_set: str, **amounts: str) -> Json:
+def _draws(counter_set: str, **amounts: str) -> Object:
     return {"counterSet": counter_set, "counters": {name: {"value": value} for name, value in amounts.items()}}
 
 
@@ -60,7 +59,7 @@ def test_equal_counter_sets_share_their_numbering() -> None:
         pytest.param(_draws("gpu", cores="1"), "counter cores not found in counter set gpu", id="counter"),
     ],
 )
-def test_unknown_counters_make_a_pool_invalid(draws: Json, message: str) -> None:
+def test_unknown_counters_make_a_pool_invalid(draws: Object, message: str) -> None:
     with pytest.raises(KeyError, match=message):
         _counters(gpu={"memory": "1"}).layout.needs(parse_consumption({"consumesCounters": [draws]}))
 
@@ -91,9 +90,9 @@ _RANGE = {"validRange": {"min": "1", "max": "8", "step": "2"}}
     ],
 )
 def test_what_a_request_takes_of_a_capacity(
-    value: str, policy: Json | None, request_: str | None, fractional: bool, expected: str | None
+    value: str, policy: Object | None, request_: str | None, fractional: bool, expected: str | None
 ) -> None:
-    capacity: Json = {"value": value} if policy is None else {"value": value, "requestPolicy": policy}
+    capacity: Object = {"value": value} if policy is None else {"value": value, "requestPolicy": policy}
     requests = parse_requests(None if request_ is None else {"requests": {"bw": request_}})
     amounts = consumed(parse_limits({"capacity": {"bw": capacity}}), requests, fractional=fractional)
     assert (None if amounts is None else str(amounts["bw"])) == expected
@@ -113,8 +112,8 @@ def test_a_capacity_that_the_device_does_not_have() -> None:
         pytest.param({"validRange": {"step": "1"}}, "1", "no min", id="no min (upstream panics)"),
     ],
 )
-def test_capacity_requests_that_fail_the_allocation(policy: Json | None, request_: str, message: str) -> None:
-    capacity: Json = {"value": "10"} if policy is None else {"value": "10", "requestPolicy": policy}
+def test_capacity_requests_that_fail_the_allocation(policy: Object | None, request_: str, message: str) -> None:
+    capacity: Object = {"value": "10"} if policy is None else {"value": "10", "requestPolicy": policy}
     with pytest.raises(CapacityError, match=message):
         consumed(
             parse_limits({"capacity": {"bw": capacity}}),
@@ -130,7 +129,7 @@ def test_shares_add_up() -> None:
     assert not fits(limits, amounts, {"bw": 500_000_000}, {"bw": 400_000_001})
 
 
-_NONE: Json = {}
+_NONE: Object = {}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +155,7 @@ _NONE: Json = {}
         ),
     ],
 )
-def test_constraints(kind: str, lists: bool, values: list[Json | None], expected: list[bool]) -> None:
+def test_constraints(kind: str, lists: bool, values: list[Object | None], expected: list[bool]) -> None:
     column = _column(Attribute("d.example.com/a", None, as_set=lists), values)
     state: State = Match() if kind == "match" else Distinct()
     for position, allowed in enumerate(expected):
@@ -165,7 +164,7 @@ def test_constraints(kind: str, lists: bool, values: list[Json | None], expected
             state = state.after(column.elements[position])
 
 
-def _column(attribute: Attribute, values: list[Json | None]) -> Column:
+def _column(attribute: Attribute, values: list[Object | None]) -> Column:
     """What the attribute is on devices with these values of ``a``."""
     devices = [
         {"name": f"d{number}", "attributes": {} if value is None else {"a": value}}
@@ -176,7 +175,7 @@ def _column(attribute: Attribute, values: list[Json | None]) -> Column:
     return Column(attribute, Numbering([pool]), pool.shape.everything)
 
 
-def _device(attributes: Json) -> Any:
+def _device(attributes: Object) -> Any:
     spec = {"driver": "d.example.com", "pool": {"name": "p"}, "devices": [{"name": "d", "attributes": attributes}]}
     return PublishedSlice({"metadata": {"name": "s"}, "spec": spec}).devices[0]
 
@@ -217,7 +216,7 @@ def test_unknown_features_are_refused() -> None:
         Features.from_names(["Quantum"])
 
 
-def _partition(name: str, profile: str, slot: int) -> Json:
+def _partition(name: str, profile: str, slot: int) -> Object:
     return {
         "name": name,
         "attributes": {"profile": {"string": profile}},
@@ -225,7 +224,7 @@ def _partition(name: str, profile: str, slot: int) -> Json:
     }
 
 
-def _explained(claim_devices: Json, *allocated: str, **features: Any) -> str:
+def _explained(claim_devices: Object, *allocated: str, **features: Any) -> str:
     enabled = Features.from_gates(FeatureGates())
     pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 2}
     where = {"driver": "gpu.example.com", "nodeName": "node-1", "pool": pool}
@@ -257,7 +256,7 @@ def _explained(claim_devices: Json, *allocated: str, **features: Any) -> str:
     return summary(pod, node)
 
 
-def _wants(name: str, profile: str, count: int = 1) -> Json:
+def _wants(name: str, profile: str, count: int = 1) -> Object:
     expression = f'device.attributes["gpu.example.com"].profile == "{profile}"'
     selectors = [{"cel": {"expression": expression}}]
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, "selectors": selectors}
@@ -295,11 +294,11 @@ def _wants(name: str, profile: str, count: int = 1) -> Json:
         ),
     ],
 )
-def test_a_summary_says_what_is_missing(requests: list[Json], allocated: list[str], expected: str) -> None:
+def test_a_summary_says_what_is_missing(requests: list[Object], allocated: list[str], expected: str) -> None:
     assert _explained({"requests": requests}, *allocated) == expected
 
 
-def _problem(name: str) -> Json:
+def _problem(name: str) -> Object:
     device = {"name": "d0"}
     pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": "d.example.com", "nodeName": "n", "pool": pool, "devices": [device]}
@@ -335,20 +334,20 @@ _MALFORMED = [
 
 
 @pytest.mark.parametrize(("line", "message"), _MALFORMED)
-def test_the_command_refuses_what_is_no_problem(line: str | Json, message: str) -> None:
+def test_the_command_refuses_what_is_no_problem(line: str | Object, message: str) -> None:
     text = line if isinstance(line, str) else json.dumps(line)
     result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=text)
     assert result.exit_code == 2
     assert f"line 1: not an allocation problem: {message}" in result.stderr
 
 
-def _with_device(**fields: Any) -> Json:
+def _with_device(**fields: Any) -> Object:
     problem = _problem("x")
     problem["slices"][0]["spec"]["devices"] = [{"name": "d0"} | fields]
     return problem | {"features": {"all": True}}
 
 
-def _with_request(**fields: Any) -> Json:
+def _with_request(**fields: Any) -> Object:
     problem = _problem("x")
     problem["claims"][0]["spec"]["devices"]["requests"][0]["exactly"] |= fields
     return problem
@@ -367,7 +366,7 @@ def _with_request(**fields: Any) -> Json:
         ),
     ],
 )
-def test_the_field_deep_inside_a_problem_is_named(problem: Json, message: str) -> None:
+def test_the_field_deep_inside_a_problem_is_named(problem: Object, message: str) -> None:
     result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=json.dumps(problem))
     assert result.exit_code == 2
     assert f"line 1: not an allocation problem: {message}" in result.stderr

@@ -19,35 +19,34 @@ from drakit_allocator.results.placements import placements
 from drakit_allocator.search import Limits, Search
 from drakit_allocator.search.first_solution import FirstSolution
 from drakit_allocator.snapshot import Snapshot
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _NODE = {"metadata": {"name": "node-1"}}
 _CLASSES = [{"metadata": {"name": "any"}, "spec": {}}]
 _FEATURES = Features.all()
 
 
-def _slice(name: str, count: int, **spec: Any) -> Json:
+def _slice(name: str, count: int, **spec: Any) -> Object:
     pool = {"name": "pool", "generation": 1, "resourceSliceCount": count}
     return {"metadata": {"name": name}, "spec": {"driver": "d.example.com", "nodeName": "node-1", "pool": pool, **spec}}
 
 
-def _claim(name: str, requests: list[Json], constraints: list[Json]) -> Json:
-    devices: Json = {"requests": requests, "constraints": constraints}
+def _claim(name: str, requests: list[Object], constraints: list[Object]) -> Object:
+    devices: Object = {"requests": requests, "constraints": constraints}
     return {"metadata": {"name": name, "namespace": "default"}, "spec": {"devices": devices}}
 
 
-def _exactly(count: int, kind: str | None = None, **more: Any) -> Json:
-    request: Json = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": count, **more}
+def _exactly(count: int, kind: str | None = None, **more: Any) -> Object:
+    request: Object = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": count, **more}
     if kind is not None:
         expression = f'device.attributes["d.example.com"].kind == "{kind}"'
         request["selectors"] = [{"cel": {"expression": expression}}]
     return request
 
 
-def _device(random: Random, number: int) -> Json:
+def _device(random: Random, number: int) -> Object:
     attributes = {"kind": {"string": random.choice("xy")}, "group": {"int": random.randrange(3)}}
-    device: Json = {"name": f"dev-{number}", "attributes": attributes}
+    device: Object = {"name": f"dev-{number}", "attributes": attributes}
     if random.random() < 0.6:
         counters = {name: {"value": str(random.randrange(4))} for name in random.sample("ab", random.randint(1, 2))}
         device["consumesCounters"] = [{"counterSet": random.choice(["s0", "s1"]), "counters": counters}]
@@ -59,7 +58,7 @@ def _device(random: Random, number: int) -> Json:
     return device
 
 
-def _request(random: Random, name: str) -> Json:
+def _request(random: Random, name: str) -> Object:
     def kind() -> str | None:
         return random.choice([None, None, "x", "y"])
 
@@ -72,7 +71,7 @@ def _request(random: Random, name: str) -> Json:
     return {"name": name, "exactly": exactly}
 
 
-Cluster = tuple[list[Json], list[Json], list[Json]]
+Cluster = tuple[list[Object], list[Object], list[Object]]
 
 
 def _cluster(random: Random) -> Cluster:
@@ -134,7 +133,7 @@ def test_leaving_out_what_is_hopeless_does_not_change_the_answer(
     assert not different
 
 
-def _drawn(devices: list[str], slices: list[Json]) -> dict[tuple[str, str], int]:
+def _drawn(devices: list[str], slices: list[Object]) -> dict[tuple[str, str], int]:
     """Counters drawn by the devices, each charged once however many shares it has."""
     drawn: dict[tuple[str, str], int] = {}
     for device in slices[1]["spec"]["devices"]:
@@ -191,7 +190,7 @@ def _identical(count: int) -> Snapshot:
         pytest.param([{"name": f"r{n}", "exactly": _exactly(1)} for n in range(32)], id="n+1 requests"),
     ],
 )
-def test_identical_devices_are_tried_once(requests: list[Json]) -> None:
+def test_identical_devices_are_tried_once(requests: list[Object]) -> None:
     claims = [_claim("claim", requests, [])]
     result = allocate(_NODE, claims, _identical(31), AllocatedState(_FEATURES), max_steps=1000)
     assert result is None
@@ -204,7 +203,7 @@ def test_more_devices_than_stack_frames() -> None:
     assert [len(one["devices"]["results"]) for one in results] == [32] * 40
 
 
-def _below(number: int) -> Json:
+def _below(number: int) -> Object:
     return {"cel": {"expression": f'device.attributes["d.example.com"].uuid < {number}'}}
 
 

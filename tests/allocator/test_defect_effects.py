@@ -21,28 +21,28 @@ from drakit_allocator.features import Features
 from drakit_allocator.inputs.problems import answer
 from drakit_allocator.nodes import Node
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.kubernetes_objects import Object
 from tests.allocator.defect_problems import defective_of
-from tests.allocator.problem_strategies import Json
 from tests.allocator.reference_search import Reference, TooLong
 
 _DRIVER, _POOL = "d.example.com", "d.example.com/p"
 _ALL = {one.value for one in Defect}
-_CLASS: Json = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
-_NODE: Json = {"metadata": {"name": "n1", "labels": {}}, "spec": {}, "status": {}}
+_CLASS: Object = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
+_NODE: Object = {"metadata": {"name": "n1", "labels": {}}, "spec": {}, "status": {}}
 
 
-def _draws(name: str, counter_set: str, amount: str, **more: Any) -> Json:
+def _draws(name: str, counter_set: str, amount: str, **more: Any) -> Object:
     consumed = [{"counterSet": counter_set, "counters": {"u": {"value": amount}}}]
     return {"name": name, "consumesCounters": consumed, **more}
 
 
-def _range(**bounds: str) -> Json:
+def _range(**bounds: str) -> Object:
     policy = {"default": "2", "validRange": bounds}
     return {"allowMultipleAllocations": True, "capacity": {"bw": {"value": "10", "requestPolicy": policy}}}
 
 
-def _slices(*devices: Json, **counters: str) -> list[Json]:
-    bodies: list[Json] = [{"devices": list(devices)}]
+def _slices(*devices: Object, **counters: str) -> list[Object]:
+    bodies: list[Object] = [{"devices": list(devices)}]
     if counters:
         sets = [{"name": name, "counters": {"u": {"value": value}}} for name, value in counters.items()]
         bodies.append({"sharedCounters": sets})
@@ -58,7 +58,7 @@ def _slices(*devices: Json, **counters: str) -> list[Json]:
     ]
 
 
-def _claim(name: str = "new", *requests: Json) -> Json:
+def _claim(name: str = "new", *requests: Object) -> Object:
     base = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -72,7 +72,7 @@ def _claim(name: str = "new", *requests: Json) -> Json:
     }
 
 
-def _held(name: str, device: str, **more: Any) -> Json:
+def _held(name: str, device: str, **more: Any) -> Object:
     result = {"request": "r0", "driver": _DRIVER, "pool": "p", "device": device, **more}
     return {**_claim(name), "status": {"allocation": {"devices": {"results": [result]}}}}
 
@@ -111,7 +111,7 @@ _CASES = {
 }
 
 
-def _problem(slices: list[Json], claims: list[Json], allocated: list[Json]) -> Json:
+def _problem(slices: list[Object], claims: list[Object], allocated: list[Object]) -> Object:
     return {
         "name": "case",
         "features": {"all": True},
@@ -123,7 +123,7 @@ def _problem(slices: list[Json], claims: list[Json], allocated: list[Json]) -> J
     }
 
 
-def _devices(answered: Json) -> list[str] | str | None:
+def _devices(answered: Object) -> list[str] | str | None:
     if "error" in answered:
         return "error"
     results = [one for claim in answered["allocation"] or () for one in claim["devices"]["results"]]
@@ -209,17 +209,17 @@ def test_every_defect_has_a_case_and_says_what_it_is() -> None:
     ],
 )
 def test_what_is_right_without_the_defects(
-    slices: list[Json], claims: list[Json], allocated: list[Json], devices: list[str] | None
+    slices: list[Object], claims: list[Object], allocated: list[Object], devices: list[str] | None
 ) -> None:
     assert _devices(answer(_problem(slices, claims, allocated), compat="safe")) == devices
 
 
-def _plain(answered: Json) -> Json:
+def _plain(answered: Object) -> Object:
     """What is compared: shares are numbered, steps depend on what is remembered."""
     return {key: value for key, value in answered.items() if key not in ("steps", "defects")}
 
 
-def _reference(problem: Json, defects: set[str]) -> Any:
+def _reference(problem: Object, defects: set[str]) -> Any:
     return Reference(problem, steps=3000, without=_ALL - defects).answer()
 
 
@@ -237,7 +237,7 @@ def test_a_defect_is_named_where_the_answers_differ_and_only_there(start: int) -
     assert named > 30
 
 
-def _check(problem: Json, effect: Json) -> None:
+def _check(problem: Object, effect: Object) -> None:
     """By the naive search, and by what is published and allocated."""
     try:
         reference = Reference(problem, steps=3000, without=_ALL)

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from drakit_allocator.defects import Defect
 from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search.first_solution import FirstSolution
+from drakit_api.kubernetes_objects import Object
 from tests.allocator.defect_problems import defective_of, defective_problems
-from tests.allocator.problem_strategies import Json, problem_of
+from tests.allocator.problem_strategies import problem_of
 from tests.allocator.reference_search import Reference, TooLong, picks_of
 from tests.vectors import recordings
 
@@ -20,7 +21,7 @@ _ALL = [one.value for one in Defect]
 _QUIRKS = Path(__file__).parent.parent / "vectors" / "allocator" / "quirks.jsonl.gz"
 
 
-def _agrees(problem: Json, *, safe: bool) -> bool:
+def _agrees(problem: Object, *, safe: bool) -> bool:
     try:
         expected = Reference(problem, steps=_STEPS, without=_ALL if safe else ()).answer()
     except TooLong:
@@ -47,7 +48,7 @@ def test_problems_of_the_usual_kind_are_answered_as_by_the_naive_search() -> Non
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(defective_problems)
-def test_any_problem_is_answered_as_by_the_naive_search(problem: Json) -> None:
+def test_any_problem_is_answered_as_by_the_naive_search(problem: Object) -> None:
     assert _agrees(problem, safe=True)
     assert _agrees(problem, safe=False)
 

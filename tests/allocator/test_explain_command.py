@@ -13,6 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from drakit_allocator.cli.explain_command import explain
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import (
     DEVICE_CLASSES,
@@ -26,7 +27,6 @@ from drakit_client.resources import (
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_kind.cli.drakit_command import main
 
-Json = dict[str, Any]
 _DRIVER = "gpu.example.com"
 
 
@@ -56,7 +56,7 @@ class _Cluster:
         await self.api.create(NODES, {"metadata": {"name": "n1"}})
         await self.api.patch(NODES, "n1", {"spec": {"taints": None}})
         pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
-        basic: Json = {"basic": {}} if version == "v1beta1" else {}
+        basic: Object = {"basic": {}} if version == "v1beta1" else {}
         devices = [{"name": name, **basic} for name in ("d0", "d1")]
         spec = {"driver": _DRIVER, "pool": pool, "nodeName": "n1", "devices": devices}
         await self.api.create(RESOURCE_SLICES.in_version(version), {"metadata": {"name": "s"}, "spec": spec})
@@ -64,7 +64,7 @@ class _Cluster:
         device_class = {"metadata": {"name": "gpu"}, "spec": {"selectors": selectors}}
         await self.api.create(DEVICE_CLASSES.in_version(version), device_class)
 
-    async def claim(self, name: str, count: int = 1, version: str = "v1", **metadata: Any) -> Json:
+    async def claim(self, name: str, count: int = 1, version: str = "v1", **metadata: Any) -> Object:
         asks = {"deviceClassName": "gpu", "count": count}
         request = {"name": "r", **(asks if version == "v1beta1" else {"exactly": asks})}
         body = {
@@ -73,14 +73,14 @@ class _Cluster:
         }
         return await self.api.create(RESOURCE_CLAIMS.in_version(version), body, "team")
 
-    async def allocate(self, claim: Json, *devices: str, version: str = "v1", **more: str) -> None:
+    async def allocate(self, claim: Object, *devices: str, version: str = "v1", **more: str) -> None:
         results = [{"request": "r", "driver": _DRIVER, "pool": "n1", "device": name, **more} for name in devices]
         user = {"resource": "pods", "name": "user", "uid": "uid-of-user"}
         status = {"allocation": {"devices": {"results": results}}, "reservedFor": [user]}
         claims = RESOURCE_CLAIMS.in_version(version)
         await self.api.replace_status(claims, {**claim, "status": status}, "team")
 
-    async def pod(self, name: str, *claims: Json, **spec: Any) -> Json:
+    async def pod(self, name: str, *claims: Object, **spec: Any) -> Object:
         container = {"name": "c", "image": "i"}
         body = {
             "metadata": {"name": name, "namespace": "team"},
@@ -186,7 +186,7 @@ async def test_there_is_nothing_to_explain_of_what_is_allocated(cluster: _Cluste
     assert result.stderr.startswith("Error: pod team/pod is on node n1 already\n  one r: gpu.example.com/n1/d0\n")
 
 
-async def _extended(cluster: _Cluster, requests: Json, *claims: Json, classes: Any = ()) -> Result:
+async def _extended(cluster: _Cluster, requests: Object, *claims: Object, classes: Any = ()) -> Result:
     """The explanation of a pod that requests extended resources."""
     for name, resource in classes:
         spec = {"selectors": [{"cel": {"expression": "true"}}], "extendedResourceName": resource}
@@ -259,7 +259,7 @@ async def test_a_class_is_an_extended_resource_by_its_name_as_well(cluster: _Clu
     ],
 )
 async def test_extended_resources_that_are_no_devices_are_told(
-    cluster: _Cluster, requests: Json, options: tuple[str, ...], message: str
+    cluster: _Cluster, requests: Object, options: tuple[str, ...], message: str
 ) -> None:
     await _extended(cluster, requests, classes=_GPU)
     result = await cluster.explain("pod", "pod", *options)

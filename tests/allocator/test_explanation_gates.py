@@ -9,29 +9,29 @@ import pytest
 from drakit_allocator.explanation import Inventory, explain, explanation_json, explanation_text
 from drakit_allocator.features import Features
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 
-Json = dict[str, Any]
 _DRIVER = "gpu.example.com"
 _NODE = {"metadata": {"name": "node-1", "labels": {}}}
 _GPU = {"metadata": {"name": "gpu"}, "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{_DRIVER}"'}}]}}
 _COUNTERS = {"sharedCounters": [{"name": "gpu-0", "counters": {"memory": {"value": "4"}}}]}
 
 
-def _slice(name: str, count: int = 1, **spec: Any) -> Json:
+def _slice(name: str, count: int = 1, **spec: Any) -> Object:
     where = {} if "perDeviceNodeSelection" in spec else {"nodeName": "node-1"}
     pool = {"name": "pool", "generation": 1, "resourceSliceCount": count}
     return {"metadata": {"name": name}, "spec": {"driver": _DRIVER, "pool": pool, **where, **spec}}
 
 
-def _draws(**more: Any) -> Json:
+def _draws(**more: Any) -> Object:
     return {"consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": "1"}}, **more}]}
 
 
-def _request(**more: Any) -> Json:
+def _request(**more: Any) -> Object:
     return {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, **more}}
 
 
-def _models(*models: str) -> Json:
+def _models(*models: str) -> Object:
     return {"attributes": {"models": {"strings": list(models)}}}
 
 
@@ -44,7 +44,9 @@ _SAME_MODEL = [{"matchAttribute": f"{_DRIVER}/models"}]
 _BINDING = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 
 
-def _explained(slices: list[Json], request: Json, constraints: list[Json], features: Features) -> tuple[Json, str]:
+def _explained(
+    slices: list[Object], request: Object, constraints: list[Object], features: Features
+) -> tuple[Object, str]:
     devices = {"requests": [request], "constraints": constraints}
     claim = {"metadata": {"name": "new", "namespace": "default"}, "spec": {"devices": devices}}
     explanation = explain([claim], [_NODE], Inventory.of(features, slices=slices, classes=[_GPU]))
@@ -99,7 +101,7 @@ def _explained(slices: list[Json], request: Json, constraints: list[Json], featu
     ],
 )
 def test_what_is_ignored_names_the_gate_that_would_help(
-    slices: list[Json], request_: Json, constraints: list[Json], gates: tuple[str, ...], line: str
+    slices: list[Object], request_: Object, constraints: list[Object], gates: tuple[str, ...], line: str
 ) -> None:
     every = Features.all() if "DRAListTypeAttributes" in gates else Features.from_gates(FeatureGates())
     on, _ = _explained(slices, request_, constraints, every.with_gates(gates))
@@ -132,7 +134,7 @@ def test_what_is_ignored_names_the_gate_that_would_help(
         ),
     ],
 )
-def test_a_claim_that_needs_a_gate_names_it(request_: Json, constraints: list[Json], gate: str) -> None:
+def test_a_claim_that_needs_a_gate_names_it(request_: Object, constraints: list[Object], gate: str) -> None:
     features = Features.all().without_gates((gate,))
     said, text = _explained([_slice("a", devices=[{"name": "d"}])], request_, constraints, features)
     assert said["errors"][0]["gates"] == [gate]

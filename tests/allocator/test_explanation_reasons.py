@@ -11,8 +11,8 @@ import pytest
 from drakit_allocator.explanation import Inventory, explain, explanation_json, explanation_text
 from drakit_allocator.features import Features
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 
-Json = dict[str, Any]
 _DRIVER = "gpu.example.com"
 _NODE = {"metadata": {"name": "node-1"}}
 _CLASSES = [
@@ -20,7 +20,7 @@ _CLASSES = [
 ]
 
 
-def _slice(name: str = "slice-a", count: int = 1, pool: str = "pool", generation: int = 1, **spec: Any) -> Json:
+def _slice(name: str = "slice-a", count: int = 1, pool: str = "pool", generation: int = 1, **spec: Any) -> Object:
     where = {} if {"allNodes", "nodeSelector", "perDeviceNodeSelection", "nodeName"} & spec.keys() else _LOCAL
     of_pool = {"name": pool, "generation": generation, "resourceSliceCount": count}
     return {"metadata": {"name": name}, "spec": {"driver": _DRIVER, "pool": of_pool, **where, **spec}}
@@ -29,8 +29,8 @@ def _slice(name: str = "slice-a", count: int = 1, pool: str = "pool", generation
 _LOCAL = {"nodeName": "node-1"}
 
 
-def _request(name: str = "r", *expressions: str, count: int = 1, **more: Any) -> Json:
-    exactly: Json = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, **more}
+def _request(name: str = "r", *expressions: str, count: int = 1, **more: Any) -> Object:
+    exactly: Object = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, **more}
     if expressions:
         exactly["selectors"] = [{"cel": {"expression": expression}} for expression in expressions]
     return {"name": name, "exactly": exactly}
@@ -39,12 +39,12 @@ def _request(name: str = "r", *expressions: str, count: int = 1, **more: Any) ->
 _ALL = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
 
 
-def _claim(*requests: Json, constraints: Any = ()) -> Json:
+def _claim(*requests: Object, constraints: Any = ()) -> Object:
     devices = {"requests": list(requests), "constraints": list(constraints)}
     return {"metadata": {"name": "new", "namespace": "default"}, "spec": {"devices": devices}}
 
 
-def _held(name: str, *devices: str, pool: str = "pool", **result: Any) -> Json:
+def _held(name: str, *devices: str, pool: str = "pool", **result: Any) -> Object:
     results = [{"request": "r", "driver": _DRIVER, "pool": pool, "device": device, **result} for device in devices]
     return {
         "metadata": {"name": name, "namespace": "team"},
@@ -53,13 +53,13 @@ def _held(name: str, *devices: str, pool: str = "pool", **result: Any) -> Json:
 
 
 def _explain(
-    slices: list[Json],
-    *requests: Json,
+    slices: list[Object],
+    *requests: Object,
     held: Any = (),
     rules: Any = (),
     constraints: Any = (),
     features: Features | None = None,
-) -> tuple[Json, str]:
+) -> tuple[Object, str]:
     """The only node of the JSON form, and the text."""
     enabled = Features.from_gates(FeatureGates()) if features is None else features
     inventory = Inventory.of(enabled, slices=slices, classes=_CLASSES, taint_rules=rules, claims=held)
@@ -68,12 +68,12 @@ def _explain(
     return (said["nodes"][0] if said.get("nodes") else said), explanation_text(explanation)
 
 
-def _attributes(**values: Any) -> Json:
+def _attributes(**values: Any) -> Object:
     kinds = {str: "string", int: "int", bool: "bool"}
     return {"attributes": {name: {kinds[type(value)]: value} for name, value in values.items()}}
 
 
-def _draws(**amounts: str) -> Json:
+def _draws(**amounts: str) -> Object:
     counters = {name.replace("_", "-"): {"value": value} for name, value in amounts.items()}
     return {"consumesCounters": [{"counterSet": "gpu-0", "counters": counters}]}
 
@@ -85,8 +85,8 @@ _ONE_OR_TWO = {"default": "1", "validValues": ["1", "2"]}
 _BANDWIDTH = {"bw": {"value": "10", "requestPolicy": {"default": "4"}}}
 
 
-def _reason(node: Json, position: int = 0) -> Json:
-    reason: Json = node["claims"][0]["requests"][0]["ruledOut"][position]["reason"]
+def _reason(node: Object, position: int = 0) -> Object:
+    reason: Object = node["claims"][0]["requests"][0]["ruledOut"][position]["reason"]
     return reason
 
 
@@ -257,7 +257,7 @@ def _reason(node: Json, position: int = 0) -> Json:
         ),
     ],
 )
-def test_each_device_has_its_reason(devices: list[Json], request_: Json, cluster: Json, reason: Json) -> None:
+def test_each_device_has_its_reason(devices: list[Object], request_: Object, cluster: Object, reason: Object) -> None:
     where, has_counters = cluster.pop("where", _LOCAL), cluster.pop("counters", False)
     slices = [_slice("devices", 2 if has_counters else 1, devices=devices, **where)]
     if has_counters:
@@ -409,7 +409,7 @@ def test_a_constraint_shows_the_values_that_there_are() -> None:
     ],
 )
 def test_pools_say_what_is_wrong_with_them(
-    slices: list[Json], request_: Json, pool: Json, remedies: list[Json] | None, line: str
+    slices: list[Object], request_: Object, pool: Object, remedies: list[Object] | None, line: str
 ) -> None:
     node, text = _explain(slices, request_)
     assert node["pools"] == [pool]
@@ -466,7 +466,7 @@ def test_as_few_claims_as_possible_are_to_be_released() -> None:
         ),
     ],
 )
-def test_what_nothing_would_help_says_so_and_what_is_left(devices: list[Json], request_: Json, why: str) -> None:
+def test_what_nothing_would_help_says_so_and_what_is_left(devices: list[Object], request_: Object, why: str) -> None:
     held = [_held("a", "d0")]
     node, text = _explain([_slice(devices=devices)], request_, held=held)
     assert "remedies" not in node
@@ -505,7 +505,7 @@ def test_alternatives_are_told_one_by_one() -> None:
 
 
 def test_devices_of_other_compatibility_groups_cannot_be_had() -> None:
-    def draws(group: str) -> Json:
+    def draws(group: str) -> Object:
         counters = {"memory": {"value": "1"}}
         return {"consumesCounters": [{"counterSet": "gpu-0", "counters": counters, "compatibilityGroups": [group]}]}
 

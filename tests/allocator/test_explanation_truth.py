@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from drakit_allocator.explanation import Inventory, explain, explanation_json, explanation_text
 from drakit_allocator.features import Features
 from drakit_api.features import FeatureGates
-from tests.allocator.explanation_checker import DRIVER, SELECTORS, Json, Judge, Objects
+from drakit_api.kubernetes_objects import Object
+from tests.allocator.explanation_checker import DRIVER, SELECTORS, Judge, Objects
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ _NODES = ("node-1", "node-2")
 _FEATURES = (Features.all(), Features.from_gates(FeatureGates()), Features.all().forced("stable"))
 
 
-def _spec(pool: str, generation: int, count: int, **more: Any) -> Json:
+def _spec(pool: str, generation: int, count: int, **more: Any) -> Object:
     return {
         "driver": DRIVER,
         "pool": {"name": pool, "generation": generation, "resourceSliceCount": count},
@@ -29,17 +30,17 @@ def _spec(pool: str, generation: int, count: int, **more: Any) -> Json:
     }
 
 
-def _taint(random: Random) -> Json:
+def _taint(random: Random) -> Object:
     return {"key": random.choice(["k", "l"]), "effect": random.choice(["NoSchedule", "NoExecute", "None"])}
 
 
-def _device(random: Random, number: int, *, draws: bool) -> Json:
-    attributes: Json = {"group": {"int": random.randrange(3)}}
+def _device(random: Random, number: int, *, draws: bool) -> Object:
+    attributes: Object = {"group": {"int": random.randrange(3)}}
     if random.random() < 0.9:
         attributes["kind"] = {"string": random.choice("xy")}
     if random.random() < 0.05:
         attributes.pop("group")
-    device: Json = {"name": f"dev-{number}", "attributes": attributes}
+    device: Object = {"name": f"dev-{number}", "attributes": attributes}
     if draws and random.random() < 0.7:
         counters = {name: {"value": str(random.randrange(1, 4))} for name in random.sample("ab", random.randint(1, 2))}
         device["consumesCounters"] = [{"counterSet": random.choice(["s0", "s1"]), "counters": counters}]
@@ -51,12 +52,12 @@ def _device(random: Random, number: int, *, draws: bool) -> Json:
     return device
 
 
-def _named(*names: str) -> Json:
+def _named(*names: str) -> Object:
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [names[0]]}]}
     return {"nodeSelectorTerms": [term]}
 
 
-def _pools(random: Random) -> list[Json]:
+def _pools(random: Random) -> list[Object]:
     """A pool of the first node with counters, perhaps broken, and perhaps one on the network."""
     devices = [_device(random, number, draws=True) for number in range(random.randint(2, 6))]
     sets = [{"name": name, "counters": {counter: {"value": "4"} for counter in "ab"}} for name in ("s0", "s1")]
@@ -76,7 +77,7 @@ def _pools(random: Random) -> list[Json]:
     return slices
 
 
-def _network(random: Random) -> Json:
+def _network(random: Random) -> Object:
     devices = [_device(random, 10 + number, draws=False) for number in range(random.randint(1, 3))]
     match random.choice(["all", "selector", "each"]):
         case "all":
@@ -89,8 +90,8 @@ def _network(random: Random) -> Json:
     return _spec("net", 1, 1, devices=devices, perDeviceNodeSelection=True)
 
 
-def _ask(random: Random) -> Json:
-    asks: Json = {"deviceClassName": random.choice(["any", "any", "of-x"]), "allocationMode": "ExactCount"}
+def _ask(random: Random) -> Object:
+    asks: Object = {"deviceClassName": random.choice(["any", "any", "of-x"]), "allocationMode": "ExactCount"}
     asks["count"] = random.choice([1, 1, 2, 3])
     if random.random() < 0.1:
         asks = {"deviceClassName": "any", "allocationMode": "All"}
@@ -104,7 +105,7 @@ def _ask(random: Random) -> Json:
     return asks
 
 
-def _request(random: Random, name: str) -> Json:
+def _request(random: Random, name: str) -> Object:
     if random.random() < 0.2:
         return {"name": name, "firstAvailable": [{"name": f"sub-{n}", **_ask(random)} for n in range(2)]}
     asks = _ask(random)
@@ -113,7 +114,7 @@ def _request(random: Random, name: str) -> Json:
     return {"name": name, "exactly": asks}
 
 
-def _claims(random: Random) -> list[Json]:
+def _claims(random: Random) -> list[Object]:
     claims = []
     for number in range(random.choice([1, 1, 2])):
         requests = [_request(random, f"req-{position}") for position in range(random.randint(1, 3))]
@@ -125,11 +126,11 @@ def _claims(random: Random) -> list[Json]:
     return claims
 
 
-def _held(random: Random, slices: list[Json]) -> list[Json]:
+def _held(random: Random, slices: list[Object]) -> list[Object]:
     held = []
     devices = [(one["spec"]["pool"]["name"], device) for one in slices for device in one["spec"].get("devices", ())]
     for number, (pool, device) in enumerate(random.sample(devices, min(len(devices), random.randrange(4)))):
-        result: Json = {"request": "r", "driver": DRIVER, "pool": pool, "device": device["name"]}
+        result: Object = {"request": "r", "driver": DRIVER, "pool": pool, "device": device["name"]}
         if device.get("allowMultipleAllocations"):
             result |= {"shareID": f"share-{number}", "consumedCapacity": {"bw": str(random.randint(1, 4))}}
         allocation = {"devices": {"results": [result]}}
@@ -140,7 +141,7 @@ def _held(random: Random, slices: list[Json]) -> list[Json]:
 
 def _cluster(random: Random) -> Objects:
     slices = _pools(random)
-    classes: list[Json] = [
+    classes: list[Object] = [
         {"metadata": {"name": "any"}, "spec": {}},
         {"metadata": {"name": "of-x"}, "spec": {"selectors": [{"cel": {"expression": list(SELECTORS)[2]}}]}},
     ]

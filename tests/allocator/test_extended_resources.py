@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from drakit_allocator.scheduler import extended_resources
+from drakit_api.kubernetes_objects import Object
 
-Json = dict[str, Any]
 _GPU, _NIC = "example.com/gpu", "example.com/nic"
 
 
-def _container(restart: str = "", **amounts: str) -> Json:
+def _container(restart: str = "", **amounts: str) -> Object:
     requests = {f"example.com/{name}": amount for name, amount in amounts.items()}
     return {"resources": {"requests": {"cpu": "1", **requests}}, **({"restartPolicy": restart} if restart else {})}
 
@@ -55,9 +53,9 @@ def _container(restart: str = "", **amounts: str) -> Json:
     ],
 )
 def test_containers_share_what_they_do_not_need_at_once(
-    init: list[Json], containers: list[Json], requests: dict[str, tuple[str, int]]
+    init: list[Object], containers: list[Object], requests: dict[str, tuple[str, int]]
 ) -> None:
-    pod: Json = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
+    pod: Object = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
     pod["spec"] = {"initContainers": init, "containers": containers}
     claim = extended_resources.claim_for(pod, {_GPU: "gpu", _NIC: "nic"})
     made = claim["spec"]["devices"]["requests"]
@@ -66,7 +64,7 @@ def test_containers_share_what_they_do_not_need_at_once(
 
 
 def test_of_classes_with_one_resource_the_newest_is_behind_it() -> None:
-    def of(name: str, day: int) -> Json:
+    def of(name: str, day: int) -> Object:
         metadata = {"name": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"}
         return {"metadata": metadata, "spec": {"extendedResourceName": _GPU}}
 

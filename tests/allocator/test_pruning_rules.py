@@ -30,7 +30,8 @@ from drakit_allocator.search.sums import usable
 from drakit_allocator.search.symmetry.parts import Part
 from drakit_allocator.search.symmetry.service import Service
 from drakit_allocator.search.walk import is_walk_needed
-from tests.allocator.problem_strategies import GPU, Json, problems, selector
+from drakit_api.kubernetes_objects import Object
+from tests.allocator.problem_strategies import GPU, problems, selector
 from tests.allocator.reference_search import Reference
 from tests.allocator.reference_search import TooLong as ReferenceTooLong
 from tests.allocator.search_states import SearchState, TooLong, board_of, everything, has_solution, run, states
@@ -108,7 +109,7 @@ def _is_solved(state: SearchState, rest: Rest) -> bool:
 @pytest.mark.slow
 @_some
 @given(problems)
-def test_going_through_all_devices_finds_what_the_reference_finds(problem: Json) -> None:
+def test_going_through_all_devices_finds_what_the_reference_finds(problem: Object) -> None:
     try:
         answered = Reference(problem, steps=1500).answer()
         if not isinstance(answered, str):
@@ -316,13 +317,15 @@ def _greatest(board: Board, part: Part, looks: Sequence[int]) -> frozenset[tuple
 # Each rule gives up its own example.
 
 
-def _problem(devices: list[Json], requests: list[Json], *, sets: Json | None = None, **constraint: str) -> Json:
+def _problem(devices: list[Object], requests: list[Object], *, sets: Object | None = None, **constraint: str) -> Object:
     """One claim; ``constraint`` is for all requests."""
     constraints = [{kind: f"{GPU}/{name}"} for kind, name in constraint.items()]
     return _with_constraints(devices, requests, constraints, sets)
 
 
-def _with_constraints(devices: list[Json], requests: list[Json], constraints: list[Json], sets: Json | None) -> Json:
+def _with_constraints(
+    devices: list[Object], requests: list[Object], constraints: list[Object], sets: Object | None
+) -> Object:
     pool = {"name": "p", "generation": 1, "resourceSliceCount": 2}
     spec = {"driver": GPU, "nodeName": "node-0", "pool": pool}
     counters = [{"name": name, "counters": values} for name, values in (sets or {}).items()]
@@ -340,11 +343,11 @@ def _with_constraints(devices: list[Json], requests: list[Json], constraints: li
     }
 
 
-def _exactly(count: int = 1, *selectors: Json, **more: Any) -> Json:
+def _exactly(count: int = 1, *selectors: Object, **more: Any) -> Object:
     return {"exactly": _mode(count, *selectors, **more)}
 
 
-def _mode(count: int, *selectors: Json, **more: Any) -> Json:
+def _mode(count: int, *selectors: Object, **more: Any) -> Object:
     return {
         "deviceClassName": "any",
         "selectors": list(selectors),
@@ -354,14 +357,14 @@ def _mode(count: int, *selectors: Json, **more: Any) -> Json:
     }
 
 
-def _first_of(*alternatives: Json) -> Json:
+def _first_of(*alternatives: Object) -> Object:
     return {"firstAvailable": [{"name": f"s{number}", **one} for number, one in enumerate(alternatives)]}
 
 
-def _device(number: int, draws: Json | None = None, **attributes: int) -> Json:
+def _device(number: int, draws: Object | None = None, **attributes: int) -> Object:
     """``draws``: counter set -> counter -> amount."""
     attributes = {"i": number, **attributes}
-    device: Json = {"name": f"d{number}", "attributes": {name: {"int": value} for name, value in attributes.items()}}
+    device: Object = {"name": f"d{number}", "attributes": {name: {"int": value} for name, value in attributes.items()}}
     if draws:
         device["consumesCounters"] = [
             {"counterSet": one, "counters": _amounts(**drawn)} for one, drawn in draws.items()
@@ -369,11 +372,11 @@ def _device(number: int, draws: Json | None = None, **attributes: int) -> Json:
     return device
 
 
-def _amounts(**amounts: int) -> Json:
+def _amounts(**amounts: int) -> Object:
     return {name: {"value": str(amount)} for name, amount in amounts.items()}
 
 
-def _shared(number: int) -> Json:
+def _shared(number: int) -> Object:
     capacity = {"bw": {"value": "3", "requestPolicy": {"default": "2"}}}
     return _device(number) | {"allowMultipleAllocations": True, "capacity": capacity}
 
@@ -382,11 +385,11 @@ _PAIRS = [_device(n, {"g": {f"m{n}": 1, f"m{(n + 1) % 3}": 1}}) for n in range(3
 _FIRST_TWO = selector("i", "<", 2)
 
 
-def _one_of(*numbers: int) -> Json:
+def _one_of(*numbers: int) -> Object:
     return selector("i", "in", list(numbers))
 
 
-def _matched(*requests: str) -> Json:
+def _matched(*requests: str) -> Object:
     return {"matchAttribute": f"{GPU}/root", "requests": list(requests)}
 
 
@@ -394,7 +397,7 @@ _SQUARES = [(x, y) for x in range(4) for y in range(4)]
 _MUTILATED = [one for one in _SQUARES if one not in {(0, 0), (3, 3)}]  # both corners are of one colour
 
 
-def _dominoes(squares: Sequence[tuple[int, int]], count: int) -> Json:
+def _dominoes(squares: Sequence[tuple[int, int]], count: int) -> Object:
     """So many dominoes on a chess board with these squares."""
     names = {one: f"m{number}" for number, one in enumerate(squares)}
     pairs = [(x, y, *other) for x, y in squares for other in ((x + 1, y), (x, y + 1)) if other in names]
@@ -432,7 +435,7 @@ _EXAMPLES = {
 }
 
 
-def _start(problem: Json, compat: Compat = "upstream") -> SearchState:
+def _start(problem: Object, compat: Compat = "upstream") -> SearchState:
     board = board_of(problem, compat)
     state = SearchState("", board, everything(board))
     state.rest, _ = state.asked.merged(state.rest)
@@ -480,7 +483,7 @@ def test_dominoes_may_cost_what_the_squares_are_worth() -> None:
     assert _leaves_hope(_start(_dominoes(_SQUARES, 8)), *_RULES)
 
 
-def _couples() -> Json:
+def _couples() -> Object:
     """Three couples of devices with a common root each, four roots with one device of either kind."""
     devices = [_device(n, kind=n % 2, root=n // 2) for n in range(8)]
     requests = [_exactly(1, selector("kind", "==", n % 2)) for n in range(6)]

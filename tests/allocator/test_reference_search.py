@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 
 from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search.first_solution import FirstSolution
-from tests.allocator.problem_strategies import Json, problem_of, problems
+from drakit_api.kubernetes_objects import Object
+from tests.allocator.problem_strategies import problem_of, problems
 from tests.allocator.reference_search import Answer, Reference, TooLong, picks_of
 
 pytestmark = pytest.mark.slow
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.slow
 _STEPS = 1500  # of the reference; few problems need more
 
 
-def _agree(problem: Json, *ways: Callable[[Json], Answer], limit: int = 32) -> bool:
+def _agree(problem: Object, *ways: Callable[[Object], Answer], limit: int = 32) -> bool:
     try:
         expected = Reference(problem, limit=limit, steps=_STEPS).answer()
     except TooLong:
@@ -26,11 +27,11 @@ def _agree(problem: Json, *ways: Callable[[Json], Answer], limit: int = 32) -> b
     return all(way(problem) == expected for way in ways)
 
 
-def _ours(problem: Json) -> Answer:
+def _ours(problem: Object) -> Answer:
     return picks_of(answer(problem))
 
 
-def _asking(problem: Json) -> Answer:
+def _asking(problem: Object) -> Answer:
     """What comes first is rarely wrong in small problems; here it is never tried."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(FirstSolution, "_fill", lambda *_: False)
@@ -61,5 +62,5 @@ def test_a_claim_that_may_become_too_large_gets_what_the_naive_search_gives_it(
 @example(problem_of(31_141_831_915))
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems)
-def test_any_problem_is_answered_as_by_the_naive_search(problem: Json) -> None:
+def test_any_problem_is_answered_as_by_the_naive_search(problem: Object) -> None:
     assert _agree(problem, _ours, _asking)

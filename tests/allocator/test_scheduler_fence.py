@@ -14,6 +14,7 @@ from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.leadership.fence import FENCE, Fence, Gap
 from drakit_allocator.scheduler.leadership.lease import LeaseLost, NoLease
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import AllocationResult, DeviceRequestAllocationResult, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid
@@ -21,7 +22,6 @@ from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
 from drakit_embedded.apiserver import Server, ServerConfig
 from e2e.once_allowed import OnceAllowed
 
-Json = dict[str, Any]
 NAMESPACE = "default"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 RESULTS: list[DeviceRequestAllocationResult] = [
@@ -48,12 +48,12 @@ async def put_up(api: Connection) -> Fence:
     return fence
 
 
-async def add_pod(api: Connection, name: str = "pod") -> Json:
+async def add_pod(api: Connection, name: str = "pod") -> Object:
     spec = {"containers": [{"name": "c", "image": "i"}]}
     return await api.create(PODS, {"metadata": {"name": name}, "spec": spec}, NAMESPACE)
 
 
-async def add_claim(api: Connection, name: str = "claim", parameters: str = '{"k":1}', *users: Json) -> ResourceClaim:
+async def add_claim(api: Connection, name: str = "claim", parameters: str = '{"k":1}', *users: Object) -> ResourceClaim:
     """A claim with opaque parameters, allocated and reserved if it has users."""
     request = '{"name":"r","exactly":{"deviceClassName":"gpu"}}'
     config = f'{{"opaque":{{"driver":"d.example.com","parameters":{parameters}}}}}'
@@ -110,7 +110,7 @@ async def binding(api: Connection) -> Callable[[Binder], Awaitable[None]]:
 LATE_WRITES = [allocation, reservation, deallocation, undone_allocation, undone_reservation, binding]
 
 
-async def everything(api: Connection) -> list[Json]:
+async def everything(api: Connection) -> list[Object]:
     listed = [await api.list(resource) for resource in (RESOURCE_CLAIMS, PODS)]
     return [item for found in listed for item in found["items"]]
 
@@ -161,7 +161,7 @@ async def test_pods_that_no_late_binding_can_reach_are_left_alone(api: Connectio
     await api.create(NODES, {"metadata": {"name": "n1"}})
     containers = [{"name": "c", "image": "i"}]
     gates = [{"name": "example.com/gate"}]
-    specs: dict[str, Json] = {"bound": {"nodeName": "n1"}, "gated": {"schedulingGates": gates}, "waiting": {}}
+    specs: dict[str, Object] = {"bound": {"nodeName": "n1"}, "gated": {"schedulingGates": gates}, "waiting": {}}
     for name, spec in specs.items():
         await api.create(PODS, {"metadata": {"name": name}, "spec": {"containers": containers, **spec}}, NAMESPACE)
     await put_up(api)
@@ -190,7 +190,7 @@ class Refusing(Connection):
 
     refused: set[str]
 
-    async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Json:
+    async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Object:
         if method in ("PUT", "PATCH") and self.refused & set(path.split("/")):
             raise Invalid(422, {"reason": "Invalid", "message": "a policy forbids it"})
         return await super().json(method, path, body, **options)

@@ -12,22 +12,21 @@ from drakit_allocator.scheduler.nodes.filters import insufficient, reject
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.nodes.resources import nonzero_requests, pod_requests
 from drakit_allocator.scheduler.nodes.spread import TopologySpread
-
-Json = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 ZONE = "topology.kubernetes.io/zone"
 
 
-def pod(name: str = "p", *, labels: Json | None = None, namespace: str = "default", **spec: Any) -> PodInfo:
+def pod(name: str = "p", *, labels: Object | None = None, namespace: str = "default", **spec: Any) -> PodInfo:
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels or {}}
     return PodInfo({"metadata": metadata, "spec": {"containers": [{"name": "c"}], **spec}})
 
 
-def container(**resources: str) -> Json:
+def container(**resources: str) -> Object:
     return {"name": "c", "resources": {"requests": {k.replace("_", "-"): v for k, v in resources.items()}}}
 
 
-def node(name: str = "n1", *, labels: Json | None = None, allocatable: Json | None = None, **spec: Any) -> Json:
+def node(name: str = "n1", *, labels: Object | None = None, allocatable: Object | None = None, **spec: Any) -> Object:
     default = {"cpu": "4", "memory": "8Gi", "pods": "10", "ephemeral-storage": "10Gi"}
     return {
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
@@ -36,28 +35,28 @@ def node(name: str = "n1", *, labels: Json | None = None, allocatable: Json | No
     }
 
 
-def cluster_of(*nodes: Json) -> Cluster:
+def cluster_of(*nodes: Object) -> Cluster:
     cluster = Cluster()
     for obj in nodes:
         cluster.set_node(obj)
     return cluster
 
 
-def verdict(wanting: PodInfo, obj: Json) -> list[str]:
+def verdict(wanting: PodInfo, obj: Object) -> list[str]:
     cluster = cluster_of(obj)
     rejection = reject(wanting, next(iter(cluster)))
     return [] if rejection is None else list(rejection.reasons)
 
 
-def required_nodes(*terms: Json) -> Json:
+def required_nodes(*terms: Object) -> Object:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}
 
 
-def expression(key: str, operator: str, *values: str) -> Json:
+def expression(key: str, operator: str, *values: str) -> Object:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
 
 
-def name_is(operator: str, *values: str) -> Json:
+def name_is(operator: str, *values: str) -> Object:
     return {"matchFields": [{"key": "metadata.name", "operator": operator, "values": list(values)}]}
 
 
@@ -88,7 +87,7 @@ UNSCHEDULABLE_TOLERATION = {"key": "node.kubernetes.io/unschedulable", "operator
         ),
     ],
 )
-def test_a_node_is_rejected_in_the_words_of_the_first_plugin(wanting: PodInfo, obj: Json, reasons: list[str]) -> None:
+def test_a_node_is_rejected_in_the_words_of_the_first_plugin(wanting: PodInfo, obj: Object, reasons: list[str]) -> None:
     assert verdict(wanting, obj) == reasons
 
 
@@ -120,7 +119,7 @@ def test_a_node_is_rejected_in_the_words_of_the_first_plugin(wanting: PodInfo, o
         pytest.param([{**expression("a", "Exists"), **name_is("In", "n2")}], False, id="parts-of-a-term-all-count"),
     ],
 )
-def test_required_node_affinity(terms: list[Json], matches: bool) -> None:
+def test_required_node_affinity(terms: list[Object], matches: bool) -> None:
     wanting = pod(affinity=required_nodes(*terms))
     assert verdict(wanting, node(labels={"a": "b", "gen": "5"})) == ([] if matches else AFFINITY)
 
@@ -141,7 +140,7 @@ def test_required_node_affinity(terms: list[Json], matches: bool) -> None:
         ),
     ],
 )
-def test_nodes_that_affinity_names(terms: list[Json], names: set[str] | None) -> None:
+def test_nodes_that_affinity_names(terms: list[Object], names: set[str] | None) -> None:
     affinity = pod(affinity=required_nodes(*terms)).node_affinity
     assert affinity is not None
     assert affinity.names == names
@@ -176,7 +175,7 @@ def test_nodes_that_affinity_names(terms: list[Json], names: set[str] | None) ->
         ),
     ],
 )
-def test_taints_and_tolerations(taint: Json, toleration: Json | None, tolerated: bool) -> None:
+def test_taints_and_tolerations(taint: Object, toleration: Object | None, tolerated: bool) -> None:
     wanting = pod(tolerations=[toleration] if toleration else [])
     assert verdict(wanting, node(taints=[taint])) == ([] if tolerated else TAINT)
 
@@ -234,7 +233,7 @@ SIDECAR = {"restartPolicy": "Always"}
         pytest.param({"containers": [container(cpu="100u")]}, 1, id="rounded-up"),
     ],
 )
-def test_requests_of_a_pod(spec: Json, cpu: int) -> None:
+def test_requests_of_a_pod(spec: Object, cpu: int) -> None:
     assert pod_requests(spec)["cpu"] == cpu
 
 
@@ -250,12 +249,12 @@ def test_pods_without_requests_still_count_in_scores() -> None:
         pytest.param({"containers": [{}, {}]}, 200, 1024, id="nobody-says-it"),
     ],
 )
-def test_containers_of_a_pod_that_requests_something_itself(spec: Json, cpu: int, memory: int) -> None:
+def test_containers_of_a_pod_that_requests_something_itself(spec: Object, cpu: int, memory: int) -> None:
     """``getNonMissingContainerRequests``: they count for something only in what nobody requests."""
     assert nonzero_requests(spec | {"resources": {"requests": {"memory": "1Ki"}}}) == (cpu, memory)
 
 
-def with_port(port: int, **more: str) -> Json:
+def with_port(port: int, **more: str) -> Object:
     return {"name": "c", "ports": [{"containerPort": 1, "hostPort": port, **more}]}
 
 
@@ -269,7 +268,7 @@ def with_port(port: int, **more: str) -> Json:
         pytest.param(with_port(80, hostIP="10.0.0.1"), with_port(80), False, id="all-addresses"),
     ],
 )
-def test_host_ports(taken: Json, wanted: Json, free: bool) -> None:
+def test_host_ports(taken: Object, wanted: Object, free: bool) -> None:
     cluster = cluster_of(node())
     cluster.place(pod("other", containers=[taken], nodeName="n1"))
     rejection = reject(pod(containers=[wanted]), next(iter(cluster)))
@@ -278,11 +277,11 @@ def test_host_ports(taken: Json, wanted: Json, free: bool) -> None:
         assert rejection.reasons == ("node(s) didn't have free ports for the requested pod ports",)
 
 
-def pod_terms(kind: str, *terms: Json) -> Json:
+def pod_terms(kind: str, *terms: Object) -> Object:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
 
 
-def term(key: str = ZONE, labels: Json | None = None, **more: Any) -> Json:
+def term(key: str = ZONE, labels: Object | None = None, **more: Any) -> Object:
     return {"topologyKey": key, "labelSelector": {"matchLabels": labels or {"app": "db"}}, **more}
 
 
@@ -292,7 +291,7 @@ NO_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
-def pod_verdicts(wanting: PodInfo, *existing: PodInfo, namespaces: Json | None = None) -> dict[str, str]:
+def pod_verdicts(wanting: PodInfo, *existing: PodInfo, namespaces: Object | None = None) -> dict[str, str]:
     cluster = cluster_of(*IN_ZONES)
     cluster.namespace_labels.update(namespaces or {})
     for other in existing:
@@ -393,7 +392,7 @@ def test_affinity_between_pods(wanting: PodInfo, existing: list[PodInfo], reject
     assert pod_verdicts(wanting, *existing, namespaces={"default": {"team": "x"}}) == rejections
 
 
-def constraint(**more: Any) -> Json:
+def constraint(**more: Any) -> Object:
     selector = {"matchLabels": {"app": "db"}}
     return {
         "maxSkew": 1,
@@ -465,7 +464,7 @@ def test_topology_spread(wanting: PodInfo, rejections: dict[str, str]) -> None:
     ],
     ids=["affinity", "anti-affinity", "nodes", "spread", "gate"],
 )
-def test_a_pod_that_should_not_have_been_stored_does_no_harm(spec: Json) -> None:
+def test_a_pod_that_should_not_have_been_stored_does_no_harm(spec: Object) -> None:
     """An API server refuses these; if one did not, the other pods must still be scheduled."""
     cluster = cluster_of(node())
     broken = pod("broken", nodeName="n1", **spec)

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from drakit_client.connection import Connection
 from drakit_client.resources import DEVICE_CLASSES, LEASES, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_embedded.apiserver import Server, ServerConfig
 
-Json = dict[str, Any]
 QUICK = LeaseTimes(duration=1.0, deadline=0.5, retry=0.05, turn=0.2)
 
 

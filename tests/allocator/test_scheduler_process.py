@@ -21,6 +21,7 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.search import Search
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
@@ -39,7 +40,6 @@ from drakit_embedded.apiserver import Server, ServerConfig
 
 pytestmark = pytest.mark.slow
 
-Json = dict[str, Any]
 NAMESPACE = "default"
 DRIVER = "gpu.example.com"
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -97,13 +97,13 @@ async def add_class(api: Connection, name: str = "gpu") -> None:
     await api.create(DEVICE_CLASSES, {"metadata": {"name": name}, "spec": {"selectors": selectors}})
 
 
-async def add_claim(api: Connection, name: str = "claim", device_class: str = "gpu") -> Json:
+async def add_claim(api: Connection, name: str = "claim", device_class: str = "gpu") -> Object:
     request = {"name": "r", "exactly": {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}}
     body = {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": {"devices": {"requests": [request]}}}
     return await api.create(RESOURCE_CLAIMS, body, NAMESPACE)
 
 
-async def add_pod(api: Connection, name: str = "pod", *claims: str, **spec: Any) -> Json:
+async def add_pod(api: Connection, name: str = "pod", *claims: str, **spec: Any) -> Object:
     container = {"name": "c", "image": "i", "resources": {"requests": spec.pop("requests", {"cpu": "10m"})}}
     body = {
         "metadata": {"name": name, "namespace": NAMESPACE},
@@ -116,16 +116,16 @@ async def add_pod(api: Connection, name: str = "pod", *claims: str, **spec: Any)
     return await api.create(PODS, body, NAMESPACE)
 
 
-async def bound(api: Connection, name: str = "pod") -> Json:
-    async def look() -> Json | None:
+async def bound(api: Connection, name: str = "pod") -> Object:
+    async def look() -> Object | None:
         pod = await api.get(PODS, name, NAMESPACE)
         return pod if pod["spec"].get("nodeName") else None
 
-    pod: Json = await until(look)
+    pod: Object = await until(look)
     return pod
 
 
-async def claim_of(api: Connection, name: str = "claim") -> Json:
+async def claim_of(api: Connection, name: str = "claim") -> Object:
     return await api.get(RESOURCE_CLAIMS, name, NAMESPACE)
 
 
@@ -139,12 +139,12 @@ async def event(api: Connection, reason: str, name: str = "pod", containing: str
     return message
 
 
-def condition(pod: Json) -> Json | None:
+def condition(pod: Object) -> Object | None:
     conditions = (pod.get("status") or {}).get("conditions") or []
     return next((c for c in conditions if c["type"] == "PodScheduled"), None)
 
 
-async def all_items(api: Connection, resource: Resource) -> list[Json]:
+async def all_items(api: Connection, resource: Resource) -> list[Object]:
     return list((await api.list(resource))["items"])
 
 
@@ -205,7 +205,7 @@ async def test_an_unschedulable_pod_says_why_and_a_new_node_helps_at_once(api: C
         expected = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
         assert await event(api, "FailedScheduling") == expected
 
-        async def told() -> Json | None:
+        async def told() -> Object | None:
             return condition(await api.get(PODS, "pod", NAMESPACE))
 
         found = await until(told)
@@ -426,7 +426,7 @@ async def test_what_a_lost_lease_interrupted_is_done_in_the_next_term(api: Conne
         replace = scheduler._binder._connection.replace
         lost = asyncio.Event()
 
-        async def lose_first(*arguments: Any, **options: Any) -> Json:
+        async def lose_first(*arguments: Any, **options: Any) -> Object:
             if not lost.is_set():
                 lost.set()
                 scheduler.lease.abandon()
@@ -525,7 +525,7 @@ NEEDS_IT = f'device.attributes["{DRIVER}"].there'
 
 async def add_unequal_nodes(api: Connection) -> None:
     """``fits`` has a device with the attribute, and gets pods first; ``lacks`` has one without it."""
-    attributes: dict[str, Json] = {"fits": {"there": {"bool": True}}, "lacks": {}}
+    attributes: dict[str, Object] = {"fits": {"there": {"bool": True}}, "lacks": {}}
     for name, attributes_of_node in attributes.items():
         await add_node(api, name)
         pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
@@ -617,7 +617,7 @@ class Stubborn(Connection):
 
     stubborn = ""
 
-    async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Json:
+    async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Object:
         if method == "PATCH" and self.stubborn and path.endswith(f"/resourceclaims/{self.stubborn}"):
             raise ApiError(403, {"reason": "Forbidden", "message": "a policy forbids it"})
         return await super().json(method, path, body, **options)
@@ -647,7 +647,7 @@ async def test_a_claim_that_cannot_be_fenced_is_named_and_holds_up_only_what_it_
     assert "drakit.dev/clean" in (await held_lease(api))["metadata"]["annotations"]
 
 
-async def held_lease(api: Connection) -> Json:
+async def held_lease(api: Connection) -> Object:
     return await api.get(LEASES, "drakit-scheduler", "kube-system")
 
 
@@ -725,7 +725,7 @@ async def test_an_unused_allocation_in_the_wrong_place_is_given_back(api: Connec
         assert (await bound(api))["spec"]["nodeName"] == "n2"
 
 
-async def allocate_elsewhere(api: Connection, claim: Json, node: str) -> None:
+async def allocate_elsewhere(api: Connection, claim: Object, node: str) -> None:
     """The claim has a device of that node, and a consumer that keeps it."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     allocation = {
@@ -764,7 +764,7 @@ async def test_what_one_claim_lacks_is_told_before_where_the_other_one_is(api: C
 async def test_required_node_names_are_told_as_kube_scheduler_does(
     api: Connection, terms: list[Any], reason: str
 ) -> None:
-    def named(*names: str) -> Json:
+    def named(*names: str) -> Object:
         return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]}
 
     await add_node(api, "n1")
@@ -783,7 +783,7 @@ async def test_refused_writes_give_everything_back(api: Connection) -> None:
         bind = scheduler._binder._connection.create
         refusals = 0
 
-        async def refuse_once(resource: Resource, *arguments: Any, **options: Any) -> Json:
+        async def refuse_once(resource: Resource, *arguments: Any, **options: Any) -> Object:
             nonlocal refusals
             if resource is PODS and not refusals:
                 refusals += 1
@@ -860,7 +860,7 @@ async def seen(thing: object) -> bool:
     ("change", "attempts"), [({"annotations": {"a": "b"}}, 1), ({"labels": {"a": "b"}}, 2)], ids=["nothing", "labels"]
 )
 async def test_a_pod_that_changes_during_a_search_is_scheduled_once(
-    api: Connection, obstruction: Obstruction, change: Json, attempts: int
+    api: Connection, obstruction: Obstruction, change: Object, attempts: int
 ) -> None:
     await add_work(api)
     async with scheduling(api) as scheduler:

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from drakit_allocator.scheduler import readiness
 from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.readiness import DevicesNotReady, Readiness
+from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ResourceClaim, as_claim
-
-Json = dict[str, Any]
 
 DEVICE = {"driver": "gpu.example.com", "pool": "p", "device": "d"}
 NEEDS = {"request": "r", **DEVICE, "bindingConditions": ["A", "B"], "bindingFailureConditions": ["F"]}
 PLAIN = {"request": "r", **DEVICE, "device": "plain"}
 
 
-def claim(*results: Json, age: float = 0.0, devices: list[Json] | None = None) -> ResourceClaim:
+def claim(*results: Object, age: float = 0.0, devices: list[Object] | None = None) -> ResourceClaim:
     since = datetime.now(UTC) - timedelta(seconds=age)
     allocation = {"devices": {"results": list(results)}, "allocationTimestamp": since.strftime("%Y-%m-%dT%H:%M:%SZ")}
     metadata = {"name": "c", "namespace": "default", "uid": "u", "resourceVersion": "1"}
     return as_claim({"metadata": metadata, "status": {"allocation": allocation, "devices": devices or []}})
 
 
-def told(**conditions: str) -> list[Json]:
+def told(**conditions: str) -> list[Object]:
     listed = [{"type": kind, "status": status, "reason": "R", "message": "m"} for kind, status in conditions.items()]
     return [{**DEVICE, "conditions": listed}]
 
@@ -43,7 +41,7 @@ def told(**conditions: str) -> list[Json]:
         pytest.param([{**told(A="True", B="True")[0], "pool": "q"}], False, id="of another device"),
     ],
 )
-def test_a_claim_is_ready_when_all_conditions_of_all_devices_are_true(devices: list[Json], ready: bool) -> None:
+def test_a_claim_is_ready_when_all_conditions_of_all_devices_are_true(devices: list[Object], ready: bool) -> None:
     assert readiness.is_ready(claim(PLAIN, NEEDS, devices=devices)) is ready
 
 
@@ -67,7 +65,7 @@ def test_a_failure_counts_even_if_everything_else_is_true() -> None:
         pytest.param(0, told(F="True"), True, id="failed"),
     ],
 )
-def test_what_will_never_be_ready_is_unusable(age: float, devices: list[Json], unusable: bool) -> None:
+def test_what_will_never_be_ready_is_unusable(age: float, devices: list[Object], unusable: bool) -> None:
     assert readiness.is_unusable(claim(NEEDS, age=age, devices=devices)) is unusable
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from drakit_api.cel import CelCompileError, CelRuntimeError, compile_selector, device_view
 from drakit_api.cel.footprint import EVERYTHING, Footprint
+from drakit_api.kubernetes_objects import Object
 from tests.vectors import recordings
-
-Json = dict[str, Any]
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "cel"
 _D = 'device.attributes["d"]'
@@ -58,7 +57,7 @@ def test_what_is_read(expression: str, expected: Footprint) -> None:
     assert compile_selector(expression).footprint == expected
 
 
-def _rows() -> list[tuple[str, str, Json]]:
+def _rows() -> list[tuple[str, str, Object]]:
     """Recorded expressions with a driver and a device on which they mean something."""
     plain = "gpu.example.com", msgspec.json.decode((_VECTORS / "device.json").read_bytes())
     rows = {}
@@ -69,11 +68,11 @@ def _rows() -> list[tuple[str, str, Json]]:
     return [(expression, *where) for expression, where in sorted(rows.items())]
 
 
-_VALUES: list[Json] = [{"int": 1}, {"string": "x"}, {"bool": True}, {"version": "1.2.3"}, {"ints": [1, 2]}]
+_VALUES: list[Object] = [{"int": 1}, {"string": "x"}, {"bool": True}, {"version": "1.2.3"}, {"ints": [1, 2]}]
 _NAMES = ("x", "type", "n", "gpu.example.com/v", "other.io/x", "a.io/b", "index")
 
 
-def _changed(random: Random, driver: str, device: Json, reads: Footprint) -> Json:
+def _changed(random: Random, driver: str, device: Object, reads: Footprint) -> Object:
     """The device with other values for all that is not read."""
     attributes = dict(device.get("attributes") or {})
     for name in {*attributes, *_NAMES}:
@@ -89,7 +88,7 @@ def _changed(random: Random, driver: str, device: Json, reads: Footprint) -> Jso
     return other
 
 
-def _outcome(expression: str, driver: str, device: Json) -> Any:
+def _outcome(expression: str, driver: str, device: Object) -> Any:
     try:
         return compile_selector(expression).matches(device_view(driver, device))
     except CelRuntimeError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import Embedded
 from drakit_api.typed_objects import ResourceClaim, as_claim
 from drakit_client import claim_writes
@@ -17,7 +18,6 @@ from drakit_client.resources import LEASES, PODS, RESOURCE_CLAIMS, RESOURCE_SLIC
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.wire import protobuf, protobuf_answers
 
-Json = dict[str, Any]
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 ODD = '{"b": 1, "a":"<\\u00e9>", "a":2e1}'
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -72,7 +72,7 @@ async def in_protobuf(api: Connection, resource: Resource, name: str, namespace:
     ],
 )
 async def test_an_object_is_the_same_in_protobuf(
-    api: Connection, resource: Resource, namespace: str | None, spec: Json
+    api: Connection, resource: Resource, namespace: str | None, spec: Object
 ) -> None:
     metadata = {"name": "x", "labels": {"b": "", "a": "c"}, "finalizers": ["example.com/a"]}
     await api.create(resource, {"metadata": metadata, "spec": spec}, namespace)
