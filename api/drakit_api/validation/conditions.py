@@ -9,7 +9,7 @@ from typing import Any
 
 from drakit_api import formats
 from drakit_api.validation import names
-from drakit_api.validation.errors import Errors, duplicate, invalid, not_supported, required, too_long
+from drakit_api.validation.errors import Errors, at_most, duplicate, invalid, one_of, required
 
 _STATUSES = ["False", "True", "Unknown"]
 _REASON_BYTES = 1024
@@ -32,19 +32,14 @@ def _condition(value: dict[str, Any], path: str) -> Errors:
         yield required(f"{path}.type", "is required")
     else:
         yield from names.label_key(value["type"], f"{path}.type")
-    status = value.get("status") or ""
-    if not status:
-        yield required(f"{path}.status")
-    elif status not in _STATUSES:
-        yield not_supported(f"{path}.status", status, _STATUSES)
+    yield from one_of(value.get("status") or "", _STATUSES, f"{path}.status")
     generation = value.get("observedGeneration") or 0
     if generation < 0:
         yield invalid(f"{path}.observedGeneration", generation, "must be greater than or equal to zero")
     if not value.get("lastTransitionTime"):
         yield required(f"{path}.lastTransitionTime")
     yield from _reason(value.get("reason") or "", f"{path}.reason")
-    if formats.byte_length(value.get("message") or "") > _MESSAGE_BYTES:
-        yield too_long(f"{path}.message", _MESSAGE_BYTES)
+    yield from at_most(value.get("message") or "", _MESSAGE_BYTES, f"{path}.message")
 
 
 def _reason(reason: str, path: str) -> Errors:
@@ -52,5 +47,4 @@ def _reason(reason: str, path: str) -> Errors:
         yield required(path)
         return
     yield from (invalid(path, reason, problem) for problem in formats.condition_reason(reason))
-    if formats.byte_length(reason) > _REASON_BYTES:
-        yield too_long(path, _REASON_BYTES)
+    yield from at_most(reason, _REASON_BYTES, path)

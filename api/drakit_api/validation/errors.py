@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_api.formats import byte_length
 from drakit_api.golang.gostrings import quote, to_json
 
 REQUIRED = "FieldValueRequired"
@@ -74,6 +75,14 @@ def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError
     return _error(NOT_SUPPORTED, path, to_json(value), "supported values: " + ", ".join(map(quote, supported)))
 
 
+def one_of(value: str, supported: Sequence[str], path: str, detail: str = "") -> Errors:
+    """Check that a required value is one of an enumeration; ``detail`` is said where it is missing."""
+    if not value:
+        yield required(path, detail)
+    elif value not in supported:
+        yield not_supported(path, value, supported)
+
+
 def not_found(path: str, value: Any, detail: str = "") -> FieldError:
     """Report a reference to something that does not exist."""
     return _error(NOT_FOUND, path, _shown(value), detail)
@@ -87,6 +96,12 @@ def forbidden(path: str, detail: str) -> FieldError:
 def too_long(path: str, maximum: int, unit: str = "bytes") -> FieldError:
     """Report a string of more than ``maximum`` bytes (or characters); the message does not repeat it."""
     return _error(TOO_LONG, path, "", f"may not be more than {maximum} {unit}")
+
+
+def at_most(text: str, maximum: int, path: str) -> Errors:
+    """Check that a text has at most ``maximum`` bytes."""
+    if byte_length(text) > maximum:
+        yield too_long(path, maximum)
 
 
 def too_many(path: str, count: int, maximum: int) -> FieldError:

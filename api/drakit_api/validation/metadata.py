@@ -12,7 +12,7 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.objects.equality import same_field
 from drakit_api.validation import names
-from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required, too_long
+from drakit_api.validation.errors import Errors, at_most, forbidden, invalid, one_of, required, too_long
 
 _PATH = "metadata"
 _ANNOTATIONS_BYTES = 256 * 1024
@@ -154,14 +154,9 @@ def _kubernetes_finalizers(finalizers: list[str]) -> Errors:
 
 
 def _managed_fields(entry: dict[str, Any], path: str) -> Errors:
-    operation, fields_type = entry.get("operation") or "", entry.get("fieldsType") or ""
-    if not operation:
-        yield required(f"{path}.operation", "must not be empty")
-    elif operation not in ("Apply", "Update"):
-        yield not_supported(f"{path}.operation", operation, ["Apply", "Update"])
+    fields_type = entry.get("fieldsType") or ""
+    yield from one_of(entry.get("operation") or "", ["Apply", "Update"], f"{path}.operation", "must not be empty")
     if fields_type not in ("", "FieldsV1"):
         yield invalid(f"{path}.fieldsType", fields_type, "must be `FieldsV1`")
-    if formats.byte_length(entry.get("manager") or "") > _MANAGER_LENGTH:
-        yield too_long(f"{path}.manager", _MANAGER_LENGTH)
-    if formats.byte_length(entry.get("subresource") or "") > _SUBRESOURCE_LENGTH:
-        yield too_long(f"{path}.subresource", _SUBRESOURCE_LENGTH)
+    yield from at_most(entry.get("manager") or "", _MANAGER_LENGTH, f"{path}.manager")
+    yield from at_most(entry.get("subresource") or "", _SUBRESOURCE_LENGTH, f"{path}.subresource")

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 
 from drakit_api import formats, limits
-from drakit_api.validation.errors import Errors, FieldError, invalid, required, too_long
+from drakit_api.validation.errors import Errors, FieldError, at_most, invalid, required, too_long
 
 
 def _complaints(problems: Sequence[str], text: str, path: str) -> Errors:
@@ -52,8 +52,7 @@ def driver(text: str, path: str) -> Errors:
     if not text:
         yield required(path)
         return
-    if formats.byte_length(text) > limits.DRIVER_NAME_LENGTH:
-        yield too_long(path, limits.DRIVER_NAME_LENGTH)
+    yield from at_most(text, limits.DRIVER_NAME_LENGTH, path)
     for problem in formats.dns_subdomain(text.lower(), "characters"):
         yield invalid(path, text, problem)
 
@@ -74,8 +73,7 @@ def pool(text: str, path: str) -> Errors:
     if not text:
         yield required(path)
         return
-    if formats.byte_length(text) > limits.POOL_NAME_LENGTH:
-        yield too_long(path, limits.POOL_NAME_LENGTH)
+    yield from at_most(text, limits.POOL_NAME_LENGTH, path)
     for part in text.split("/"):
         yield from dns_subdomain(part, path)
 
@@ -85,8 +83,7 @@ def declared_pool(text: str, path: str) -> Errors:
     if not text:
         yield required(path)
         return
-    if formats.byte_length(text) > limits.POOL_NAME_LENGTH:
-        yield too_long(path, limits.POOL_NAME_LENGTH)
+    yield from at_most(text, limits.POOL_NAME_LENGTH, path)
     for index, part in enumerate(text.split("/")):
         problems = formats.dns_subdomain(part) if part else ["must not be empty"]
         shown = part or text
@@ -137,12 +134,10 @@ def _prefix(domain: str, path: str) -> Errors:
     if not domain:
         yield invalid(path, "", "prefix must not be empty")
         return
-    if formats.byte_length(domain) > limits.ATTRIBUTE_DOMAIN_LENGTH:
-        yield too_long(path, limits.ATTRIBUTE_DOMAIN_LENGTH)
+    yield from at_most(domain, limits.ATTRIBUTE_DOMAIN_LENGTH, path)
     yield from (invalid(path, domain, f"prefix: {problem}") for problem in formats.dns_subdomain(domain))
 
 
 def _identifier(text: str, path: str) -> Errors:
-    if formats.byte_length(text) > limits.ATTRIBUTE_ID_LENGTH:
-        yield too_long(path, limits.ATTRIBUTE_ID_LENGTH)
+    yield from at_most(text, limits.ATTRIBUTE_ID_LENGTH, path)
     yield from _complaints(formats.c_identifier(text), text, path)

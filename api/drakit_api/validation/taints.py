@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api.validation import names
-from drakit_api.validation.errors import Errors, invalid, not_supported, required
+from drakit_api.validation.errors import Errors, invalid, one_of
 
 EFFECTS = ["NoExecute", "NoSchedule", "None"]
 OPERATORS = ["Equal", "Exists"]
@@ -27,10 +27,7 @@ def declared_taint(value: dict[str, Any], path: str, old: dict[str, Any] | None 
     effect = value.get("effect") or ""
     if old is not None and effect == (old.get("effect") or ""):
         return
-    if not effect:
-        yield required(f"{path}.effect")
-    else:
-        yield from _one_of(effect, EFFECTS, f"{path}.effect")
+    yield from one_of(effect, EFFECTS, f"{path}.effect")
 
 
 def toleration(value: dict[str, Any], path: str) -> Errors:
@@ -46,14 +43,6 @@ def declared_toleration(value: dict[str, Any], path: str) -> Errors:
     """Check key, operator and effect of a toleration."""
     if value.get("key"):
         yield from names.label_key(value["key"], f"{path}.key")
-    if not value.get("operator"):
-        yield required(f"{path}.operator")
-    else:
-        yield from _one_of(value["operator"], OPERATORS, f"{path}.operator")
+    yield from one_of(value.get("operator") or "", OPERATORS, f"{path}.operator")
     if value.get("effect"):
-        yield from _one_of(value["effect"], EFFECTS, f"{path}.effect")
-
-
-def _one_of(value: str, supported: list[str], path: str) -> Errors:
-    if value not in supported:
-        yield not_supported(path, value, supported)
+        yield from one_of(value["effect"], EFFECTS, f"{path}.effect")

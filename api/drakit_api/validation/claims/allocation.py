@@ -16,7 +16,7 @@ from drakit_api.validation.binding import binding_conditions, declared_binding_c
 from drakit_api.validation.claims.devicestatus import declared_device_status, declared_share_id, device_status
 from drakit_api.validation.claims.requests import RequestNames, references, request_reference
 from drakit_api.validation.configuration import SOURCES, configuration, declared_configuration
-from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
+from drakit_api.validation.errors import Errors, forbidden, invalid, one_of, required
 from drakit_api.validation.items import declared_list, declared_objects, declared_set, each
 from drakit_api.validation.nodeselector import node_selector
 from drakit_api.validation.operations import declared_skipped_operations, skipped_operations
@@ -135,10 +135,6 @@ def _declared_result(value: dict[str, Any], path: str) -> Errors:
 
 
 def _declared_config(value: dict[str, Any], path: str) -> Errors:
-    source = value.get("source") or ""
-    if not source:
-        yield required(f"{path}.source")
-    elif source not in SOURCES:
-        yield not_supported(f"{path}.source", source, SOURCES)
+    yield from one_of(value.get("source") or "", SOURCES, f"{path}.source")
     yield from declared_set(value.get("requests"), f"{path}.requests", limits.CLAIM_REQUESTS)
     yield from declared_configuration(value, path)

@@ -17,7 +17,7 @@ from drakit_api.objects.allocations import DeviceID, device_id
 from drakit_api.validation import names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.configuration import json_object
-from drakit_api.validation.errors import Errors, invalid, too_long, too_many
+from drakit_api.validation.errors import Errors, at_most, invalid, too_many
 from drakit_api.validation.items import declared_set, each
 
 _MOST_BITS = 128  # of an address
@@ -46,11 +46,11 @@ def declared_device_status(value: dict[str, Any], path: str) -> Errors:
     """Share id and sizes of the network data."""
     yield from declared_share_id(value, path)
     network = value.get("networkData") or {}
-    if formats.byte_length(network.get("interfaceName") or "") > limits.NETWORK_INTERFACE_NAME_LENGTH:
-        yield too_long(f"{path}.networkData.interfaceName", limits.NETWORK_INTERFACE_NAME_LENGTH)
+    name, maximum = network.get("interfaceName") or "", limits.NETWORK_INTERFACE_NAME_LENGTH
+    yield from at_most(name, maximum, f"{path}.networkData.interfaceName")
     yield from declared_set(network.get("ips"), f"{path}.networkData.ips", limits.NETWORK_IPS)
-    if formats.byte_length(network.get("hardwareAddress") or "") > limits.NETWORK_HARDWARE_ADDRESS_LENGTH:
-        yield too_long(f"{path}.networkData.hardwareAddress", limits.NETWORK_HARDWARE_ADDRESS_LENGTH)
+    address, maximum = network.get("hardwareAddress") or "", limits.NETWORK_HARDWARE_ADDRESS_LENGTH
+    yield from at_most(address, maximum, f"{path}.networkData.hardwareAddress")
 
 
 def declared_share_id(value: dict[str, Any], path: str) -> Errors:

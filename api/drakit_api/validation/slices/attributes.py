@@ -10,10 +10,10 @@ import functools
 import re
 from typing import Any
 
-from drakit_api import formats, limits
+from drakit_api import limits
 from drakit_api.objects import encoding
 from drakit_api.objects.device_attributes import LIST_VALUES
-from drakit_api.validation.errors import Errors, invalid, too_long
+from drakit_api.validation.errors import Errors, at_most, invalid
 from drakit_api.validation.items import each
 
 _SCALARS = ("int", "bool", "string", "version")
@@ -67,8 +67,7 @@ def _union(value: dict[str, Any]) -> list[str]:
 
 
 def _string(value: str, path: str) -> Errors:
-    if formats.byte_length(value) > limits.ATTRIBUTE_VALUE_LENGTH:
-        yield too_long(path, limits.ATTRIBUTE_VALUE_LENGTH)
+    yield from at_most(value, limits.ATTRIBUTE_VALUE_LENGTH, path)
 
 
 def _version(value: str, path: str) -> Errors:
