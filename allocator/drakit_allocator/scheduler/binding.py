@@ -26,7 +26,7 @@ from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_allocator.scheduler.nodes.pods import PodInfo
-from drakit_api.core.pod_claims import pod_consumer
+from drakit_api.core.pod_claims import CLAIM_FINALIZER, pod_consumer
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import (
     AllocationResult,
@@ -42,7 +42,6 @@ from drakit_client.resources import PODS, RESOURCE_CLAIMS
 
 log = logging.getLogger(__name__)
 
-FINALIZER = "resource.kubernetes.io/delete-protection"
 _CONFLICTS = 5
 # Requests on their way at the same time; more would only queue up in the server.
 _CONCURRENCY = 32
@@ -156,11 +155,11 @@ class Binder:
 
     async def _protect(self, claim: ResourceClaim, allocation: AllocationResult | None) -> ResourceClaim:
         finalizers = claim["metadata"].get("finalizers") or []
-        if allocation is None or FINALIZER in finalizers:
+        if allocation is None or CLAIM_FINALIZER in finalizers:
             return claim
         protected: ResourceClaim = {
             **claim,
-            "metadata": {**claim["metadata"], "finalizers": [*finalizers, FINALIZER]},
+            "metadata": {**claim["metadata"], "finalizers": [*finalizers, CLAIM_FINALIZER]},
         }
         return await self._answered(lambda: self._replace(protected, None))
 

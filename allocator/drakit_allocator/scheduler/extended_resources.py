@@ -14,11 +14,11 @@ from typing import Any
 
 from drakit_allocator.scheduler.nodes import resources
 from drakit_api.core.containers import is_sidecar
+from drakit_api.core.pod_claims import EXTENDED_CLAIM_ANNOTATION, controller_reference, is_for_extended
 from drakit_api.kubernetes_objects import ReadOnlyObject
 
 GATE = "DRAExtendedResource"
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
-ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 def requested(spec: ReadOnlyObject) -> dict[str, int]:
@@ -55,11 +55,8 @@ def claim_of(pod: ReadOnlyObject, claims: Iterable[ReadOnlyObject]) -> ReadOnlyO
     """Return the claim that a scheduler has made for the pod's extended resources; None if there is none."""
     uid = pod["metadata"].get("uid")
     for claim in claims:
-        metadata = claim["metadata"]
-        owners = metadata.get("ownerReferences") or ()
-        if (metadata.get("annotations") or {}).get(ANNOTATION) == "true" and any(
-            owner.get("controller") and owner.get("uid") == uid for owner in owners
-        ):
+        owner = controller_reference(claim)
+        if owner is not None and owner.get("uid") == uid and is_for_extended(claim):
             return claim
     return None
 
@@ -76,7 +73,7 @@ def claim_for(pod: ReadOnlyObject, backed: Mapping[str, str]) -> dict[str, Any]:
         "metadata": {
             "name": f"{metadata['name']}-extended-resources",
             "namespace": metadata.get("namespace", ""),
-            "annotations": {ANNOTATION: "true"},
+            "annotations": {EXTENDED_CLAIM_ANNOTATION: "true"},
             "ownerReferences": [{**owner, "controller": True}],
         },
         "spec": {"devices": {"requests": sorted(requests, key=lambda request: str(request["name"]))}},

@@ -14,6 +14,8 @@ from drakit_api.typed_objects import OwnerReference, ResourceClaim, ResourceClai
 
 # Ties a generated claim to the entry of the pod that it was made for (k8s.io/api/resource/v1, types.go).
 POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+# Tells a claim that the scheduler made for a pod's extended resources (k8s.io/api/resource/v1, types.go).
+EXTENDED_CLAIM_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 # Keeps an allocated claim from going away (k8s.io/api/resource/v1, types.go).
 CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
 
@@ -70,6 +72,11 @@ def controller_reference(obj: ReadOnlyObject) -> OwnerReference | None:
     return next((reference for reference in references if reference.get("controller")), None)
 
 
+def is_for_extended(claim: ReadOnlyObject) -> bool:
+    """Say whether a claim was made for a pod's extended resources."""
+    return bool((claim["metadata"].get("annotations") or {}).get(EXTENDED_CLAIM_ANNOTATION) == "true")
+
+
 def check_owner(pod: Object, claim: ResourceClaim) -> None:
     """Raise ``PodClaimError`` unless the claim was generated for this very pod."""
     owner = controller_reference(claim)
@@ -90,6 +97,6 @@ def is_reserved_for(pod: Object, claim: ResourceClaim) -> bool:
     return any(consumer["uid"] == uid for consumer in claim.get("status", {}).get("reservedFor") or ())
 
 
-def is_terminal(pod: Object) -> bool:
+def is_terminal(pod: ReadOnlyObject) -> bool:
     """Whether the pod has run to its end: phase Succeeded or Failed."""
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")

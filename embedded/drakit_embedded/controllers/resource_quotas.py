@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from drakit_api.core.pod_claims import is_for_extended
 from drakit_api.kubernetes_objects import Object
 from drakit_client.reflector import Key, Reflector, key_of
 from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, Resource
 from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers import discovery
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.quota import amounts, claims, scopes
+from drakit_embedded.quota import amounts, scopes
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
@@ -41,7 +42,7 @@ class _Surroundings:
 
     def claims(self, namespace: str) -> Iterator[Object]:
         for key, claim in self._claims.store.items():
-            if key[0] == namespace and claims.is_for_extended(claim):
+            if key[0] == namespace and is_for_extended(claim):
                 yield claim
 
 

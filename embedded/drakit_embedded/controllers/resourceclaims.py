@@ -21,6 +21,7 @@ from drakit_api.core.pod_claims import (
     extended_claim_name,
     is_reserved_for,
     is_terminal,
+    pod_consumer,
 )
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ObjectMeta, ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
@@ -141,15 +142,8 @@ class ResourceClaimController:
                 await self._reserve(pod, claim)
 
     async def _reserve(self, pod: Object, claim: ResourceClaim) -> None:
-        consumer: ResourceClaimConsumerReference = {
-            "resource": "pods",
-            "name": pod["metadata"]["name"],
-            "uid": pod["metadata"]["uid"],
-        }
-        status: ResourceClaimStatus = {
-            **claim["status"],
-            "reservedFor": [*(claim["status"].get("reservedFor") or ()), consumer],
-        }
+        reserved = [*(claim["status"].get("reservedFor") or ()), pod_consumer(pod)]
+        status: ResourceClaimStatus = {**claim["status"], "reservedFor": reserved}
         await claim_writes.replace(self._connection, {**claim, "status": status}, "status")
 
     async def _sync_claim(self, namespace: str, name: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from drakit_api.core.pod_claims import controller_reference
+from drakit_api.core.pod_claims import controller_reference, is_for_extended
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.typed_objects import OwnerReference
@@ -37,7 +37,6 @@ class Surroundings(Protocol):
 _COUNT = count_of("resource.k8s.io", "resourceclaims")
 # k8s.io/api/resource/v1 AllocationResultsMaxSize
 _MOST_DEVICES = 32
-_FOR_EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 _BY_CLASS = REQUESTS + DEVICE_CLASS
 
 
@@ -91,11 +90,6 @@ def _of_extended(used: Amounts, classes: DeviceClasses, by_pod: Amounts) -> Amou
             found[REQUESTS + extended] = amount
     left = {name: amount - by_pod.get(name, ZERO) for name, amount in found.items()}
     return {name: amount for name, amount in left.items() if amount > ZERO}
-
-
-def is_for_extended(claim: Object) -> bool:
-    """Check whether a claim was made for a pod's extended resources."""
-    return (claim["metadata"].get("annotations") or {}).get(_FOR_EXTENDED) == "true"
 
 
 def _charged(claim: Object, around: Surroundings) -> Amounts:

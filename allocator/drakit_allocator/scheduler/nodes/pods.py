@@ -18,6 +18,7 @@ import msgspec
 from drakit_allocator.scheduler.nodes import resources
 from drakit_api.core.label_selectors import Matcher, equality, label_selector
 from drakit_api.core.node_selectors import NodeSelector, node_selector
+from drakit_api.core.pod_claims import is_terminal
 from drakit_api.kubernetes_objects import Object
 
 
@@ -65,7 +66,7 @@ class PodInfo:
     @property
     def finished(self) -> bool:
         """Whether all containers have ended for good, so that the pod uses nothing any more."""
-        return (self.obj.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        return is_terminal(self.obj)
 
     @property
     def gates(self) -> list[str]:

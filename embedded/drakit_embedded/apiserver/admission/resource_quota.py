@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, partial
 
+from drakit_api.core.pod_claims import is_for_extended
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.storage.store import Record
-from drakit_embedded.quota import amounts, claims, pods
+from drakit_embedded.quota import amounts, pods
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
@@ -38,7 +39,7 @@ class _Surroundings:
 
     def claims(self, namespace: str) -> Iterator[Object]:
         for record in self._cluster.store.named("resourceclaims.resource.k8s.io").select(namespace):
-            if _MARK in record.body and claims.is_for_extended(claim := record.object()):
+            if _MARK in record.body and is_for_extended(claim := record.object()):
                 yield claim
 
 

@@ -10,6 +10,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
+from drakit_api.core.containers import placed_containers
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required, too_long
@@ -101,12 +102,13 @@ def _searches(searches: list[str], path: str) -> Errors:
 
 def host_ports(spec: Object, path: str, *, of_pod: bool) -> Errors:
     """Check that ports on the host's network are the same inside and outside; templates may leave ``hostPort`` out."""
-    for index, container in enumerate(spec.get("containers") or ()):
+    for at, container in placed_containers(spec, path, ("containers",)):
         for number, port in enumerate(container.get("ports") or ()):
             host = port.get("hostPort") or 0
             if (of_pod or host) and host != (port.get("containerPort") or 0):
-                at = f"{path}.containers[{index}].ports[{number}].hostPort"
-                yield invalid(at, host, "must match `containerPort` when `hostNetwork` is true")
+                yield invalid(
+                    f"{at}.ports[{number}].hostPort", host, "must match `containerPort` when `hostNetwork` is true"
+                )
 
 
 def host_name(spec: Object, path: str) -> Errors:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drakit_api.core.containers import LASTING, containers_of, is_sidecar
+from drakit_api.core.containers import LASTING, containers_of, is_sidecar, placed_containers
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
@@ -66,20 +66,19 @@ class Surroundings:
 
 def containers(around: Surroundings, path: str) -> Errors:
     """Validate all containers of a spec; ``path`` is that of the spec."""
-    listed = around.spec.get("containers")
+    listed = list(placed_containers(around.spec, path, ("containers",)))
     if not listed:
         yield required(f"{path}.containers")
-    for index, container in enumerate(listed or ()):
-        at = f"{path}.containers[{index}]"
+    for at, container in listed:
         yield from _common(container, at, around)
         yield from _unique(container, at, around)
         yield from probe_rules.probes_and_hooks(container, at, around.spec)
         yield from _restarts(container, at)
-    yield from _host_ports((f"{path}.containers[{index}]", each) for index, each in enumerate(listed or ()))
-    for index, container in enumerate(around.spec.get("initContainers") or ()):
-        yield from _init_container(container, f"{path}.initContainers[{index}]", around)
-    for index, container in enumerate(around.spec.get("ephemeralContainers") or ()):
-        yield from _ephemeral(container, f"{path}.ephemeralContainers[{index}]", around)
+    yield from _host_ports(listed)
+    for at, container in placed_containers(around.spec, path, ("initContainers",)):
+        yield from _init_container(container, at, around)
+    for at, container in placed_containers(around.spec, path, ("ephemeralContainers",)):
+        yield from _ephemeral(container, at, around)
 
 
 def blank_image(image: str, path: str) -> Errors:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from drakit_api import formats
+from drakit_api.core.containers import placed_containers
 from drakit_api.core.pod_resources import OF_PODS, is_of_pods, of_containers
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity, QuantityError
@@ -143,11 +144,12 @@ def _consistent(spec: Object, resources: Object, path: str) -> Errors:
         if is_huge_pages(name) and name in limits and needed > Quantity.parse(limits[name]):
             detail = f"must be greater than or equal to aggregate container limits of {needed}"
             yield invalid(f"{path}.limits[{name}]", limits[name], detail)
-    for index, container in enumerate(spec.get("containers") or ()):
+    for at, container in placed_containers(spec, path, ("containers",)):
         for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
             if name in limits and Quantity.parse(limit) > Quantity.parse(limits[name]):
-                at = f"{path}.containers[{index}][{name}].limits"
-                yield invalid(at, limit, f"must be less than or equal to pod limits of {limits[name]}")
+                yield invalid(
+                    f"{at}[{name}].limits", limit, f"must be less than or equal to pod limits of {limits[name]}"
+                )
 
 
 def _references(references: list[Object], path: str, claims: Sequence[str]) -> Errors:
