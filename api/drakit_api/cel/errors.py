@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 # Of one expression that are shown.
@@ -28,6 +29,15 @@ class CelProgramError(CelCompileError):
 
 class CelRuntimeError(CelError):
     """The expression failed on this device, for example ``no such key: model``."""
+
+
+def succeeds(function: Callable[..., object], *arguments: object) -> bool:
+    """Tell whether a function raises no ``CelRuntimeError``."""
+    try:
+        function(*arguments)
+    except CelRuntimeError:
+        return False
+    return True
 
 
 class CostExceeded(Exception):

@@ -77,7 +77,7 @@ def _walk_one(container: Any, frame: list[Any], slots: list[int]) -> Iterable[No
     (slot,) = slots
     kind = type(container)
     if kind not in LISTS and kind not in MAPS:
-        raise _not_iterable(container)
+        raise CelRuntimeError(f"got '{go_type(container)}', expected iterable type")
     for element in container if kind in LISTS else map_keys(container):
         frame[slot] = element
         yield
@@ -95,10 +95,6 @@ def _walk_two(container: Any, frame: list[Any], slots: list[int]) -> Iterable[No
             yield
     else:
         raise CelRuntimeError(f"unsupported comprehension range type: {go_type(container)}")
-
-
-def _not_iterable(container: Any) -> CelRuntimeError:
-    return CelRuntimeError(f"got '{go_type(container)}', expected iterable type")
 
 
 def _quantifier(walk: Walk, source: Closure, slots: list[int], body: Closure, *, decisive: bool) -> Closure:

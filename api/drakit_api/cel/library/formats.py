@@ -38,10 +38,6 @@ class Format:
 register(Format, "kubernetes.NamedFormat", strict=True, hashing="never")
 
 
-def _dns_label(text: str) -> list[str]:
-    return list(formats.dns_label(text))
-
-
 def _dns1035(text: str) -> list[str]:
     maximum = limits.DNS_LABEL_LENGTH
     problems = [f"must be no more than {maximum} bytes"] if formats.byte_length(text) > maximum else []
@@ -90,11 +86,11 @@ def _is_datetime(text: str) -> bool:
 
 
 _FORMATS = {
-    "dns1123Label": Format("DNS1123Label", _dns_label),
+    "dns1123Label": Format("DNS1123Label", formats.dns_label),
     "dns1123Subdomain": Format("DNS1123Subdomain", formats.dns_subdomain),
     "dns1035Label": Format("DNS1035Label", _dns1035),
     "qualifiedName": Format("QualifiedName", formats.label_key),
-    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(_dns_label)),
+    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(formats.dns_label)),
     "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(formats.dns_subdomain)),
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(_dns1035)),
     "labelValue": Format("LabelValue", formats.label_value),

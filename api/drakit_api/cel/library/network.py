@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
-from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.errors import CelRuntimeError, succeeds
 from drakit_api.cel.values.declarations import overload, register
 from drakit_api.cel.values.values import INT_MAX, no_such_overload
 from drakit_api.golang.gostrings import quote
@@ -128,21 +128,12 @@ def _prefix(text: str) -> tuple[_Address, int]:
     return address, bits
 
 
-def _is_valid(parse: object, text: str) -> bool:
-    assert callable(parse)
-    try:
-        parse(text)
-    except CelRuntimeError:
-        return False
-    return True
-
-
 def _contains_ip(cidr: Cidr, ip: Ip) -> bool:
     return ip.address.version == cidr.address.version and ip.address in cidr.network
 
 
 def _contains_text(cidr: Cidr, text: str) -> bool:
-    if not _is_valid(parse_ip, text):
+    if not succeeds(parse_ip, text):
         raise no_such_overload()
     return _contains_ip(cidr, parse_ip(text))
 
@@ -153,18 +144,10 @@ def _contains_cidr(cidr: Cidr, other: Cidr) -> bool:
     return other.network.network_address in cidr.network
 
 
-def _masked(cidr: Cidr) -> Cidr:
-    return Cidr(cidr.network.network_address, cidr.bits)
-
-
 def _is_link_local_multicast(ip: Ip) -> bool:
     if isinstance(ip.address, ipaddress.IPv4Address):
         return ip.address in ipaddress.IPv4Network("224.0.0.0/24")
     return ip.address.packed[0] == 0xFF and ip.address.packed[1] & 0x0F == 2
-
-
-def _is_link_local_unicast(ip: Ip) -> bool:
-    return ip.address.is_link_local
 
 
 def _is_global_unicast(ip: Ip) -> bool:
@@ -177,23 +160,23 @@ def _is_global_unicast(ip: Ip) -> bool:
 
 FUNCTIONS = [
     overload("ip(string) -> IP", parse_ip),
-    overload("isIP(string) -> bool", lambda text: _is_valid(parse_ip, text)),
+    overload("isIP(string) -> bool", lambda text: succeeds(parse_ip, text)),
     overload("ip::isCanonical(string) -> bool", lambda text: str(parse_ip(text)) == text),
     overload("IP.family() -> int", lambda ip: ip.address.version),
     overload("IP.isUnspecified() -> bool", lambda ip: ip.address.is_unspecified),
     overload("IP.isLoopback() -> bool", lambda ip: ip.address.is_loopback),
     overload("IP.isLinkLocalMulticast() -> bool", _is_link_local_multicast),
-    overload("IP.isLinkLocalUnicast() -> bool", _is_link_local_unicast),
+    overload("IP.isLinkLocalUnicast() -> bool", lambda ip: ip.address.is_link_local),
     overload("IP.isGlobalUnicast() -> bool", _is_global_unicast),
     overload("string(IP) -> string", str),
     overload("cidr(string) -> CIDR", parse_cidr),
-    overload("isCIDR(string) -> bool", lambda text: _is_valid(parse_cidr, text)),
+    overload("isCIDR(string) -> bool", lambda text: succeeds(parse_cidr, text)),
     overload("CIDR.containsIP(string) -> bool", _contains_text),
     overload("CIDR.containsIP(IP) -> bool", _contains_ip),
     overload("CIDR.containsCIDR(string) -> bool", lambda cidr, text: _contains_cidr(cidr, parse_cidr(text))),
     overload("CIDR.containsCIDR(CIDR) -> bool", _contains_cidr),
     overload("CIDR.ip() -> IP", lambda cidr: Ip(cidr.address)),
     overload("CIDR.prefixLength() -> int", lambda cidr: cidr.bits),
-    overload("CIDR.masked() -> CIDR", _masked),
+    overload("CIDR.masked() -> CIDR", lambda cidr: Cidr(cidr.network.network_address, cidr.bits)),
     overload("string(CIDR) -> string", str),
 ]

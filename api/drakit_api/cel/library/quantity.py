@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.errors import CelRuntimeError, succeeds
 from drakit_api.cel.values.declarations import overload
 from drakit_api.cel.values.values import INT_MAX, INT_MIN
 from drakit_api.quantity import Quantity, QuantityError
@@ -13,14 +13,6 @@ def _parse(text: str) -> Quantity:
         return Quantity.parse(text)
     except QuantityError as error:
         raise CelRuntimeError(str(error)) from None
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        Quantity.parse(text)
-    except QuantityError:
-        return False
-    return True
 
 
 def _is_integer(value: Quantity) -> bool:
@@ -46,7 +38,7 @@ def _compare(left: Quantity, right: Quantity) -> int:
 
 FUNCTIONS = [
     overload("quantity(string) -> Quantity", _parse),
-    overload("isQuantity(string) -> bool", _is_quantity),
+    overload("isQuantity(string) -> bool", lambda text: succeeds(_parse, text)),
     overload("sign(Quantity) -> int", lambda value: (value.nanos > 0) - (value.nanos < 0)),
     overload("Quantity.isGreaterThan(Quantity) -> bool", lambda left, right: left.nanos > right.nanos),
     overload("Quantity.isLessThan(Quantity) -> bool", lambda left, right: left.nanos < right.nanos),

@@ -6,7 +6,7 @@ import functools
 import re
 
 from drakit_api import semver
-from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.errors import CelRuntimeError, succeeds
 from drakit_api.cel.values.declarations import overload
 from drakit_api.cel.values.values import UINT_MAX, Semver
 from drakit_api.golang.gostrings import quote
@@ -35,14 +35,6 @@ def _parse(text: str, normalize: bool = False) -> Semver:
         return parse(text)
     except ValueError:
         raise CelRuntimeError(_complaint(text)) from None
-
-
-def _is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        parse(_normalized(text) if normalize else text)
-    except ValueError:
-        return False
-    return True
 
 
 def _normalized(text: str) -> str:
@@ -104,8 +96,8 @@ def _build_complaint(part: str) -> str:
 FUNCTIONS = [
     overload("semver(string) -> Semver", _parse),
     overload("semver(string, bool) -> Semver", _parse),
-    overload("isSemver(string) -> bool", _is_semver),
-    overload("isSemver(string, bool) -> bool", _is_semver),
+    overload("isSemver(string) -> bool", lambda *arguments: succeeds(_parse, *arguments)),
+    overload("isSemver(string, bool) -> bool", lambda *arguments: succeeds(_parse, *arguments)),
     overload("Semver.isGreaterThan(Semver) -> bool", lambda left, right: left.key > right.key),
     overload("Semver.isLessThan(Semver) -> bool", lambda left, right: left.key < right.key),
     overload("Semver.compareTo(Semver) -> int", lambda left, right: (left.key > right.key) - (left.key < right.key)),
