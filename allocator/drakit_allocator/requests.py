@@ -20,6 +20,9 @@ from drakit_allocator.devices.selectors import Selectors, expressions_of
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.pools.compared_attributes import Attribute
+from drakit_api.typed_objects import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim, as_claim
+
+WantedDevices = ExactDeviceRequest | DeviceSubRequest
 
 MAX_RESULTS = 32  # devices in the allocation of one claim (AllocationResultsMaxSize)
 
@@ -32,7 +35,7 @@ class Request:
     claim_name: str
     name: str
     parent: str | None
-    spec: Mapping[str, Any]
+    spec: WantedDevices
     device_class: Mapping[str, Any]
     selectors: Selectors
     wants_all: bool
@@ -70,7 +73,7 @@ class ClaimRequests:
     the claims; ``unfinished`` are the alternatives before it of the same request.
     """
 
-    claim: Mapping[str, Any]
+    claim: ResourceClaim
     name: str
     requests: list[list[Request]]
     constraints: list[Constraint]
@@ -84,7 +87,7 @@ def expand(
     """Check and expand the claims of a pod. Raises ``AllocationError``, unless another may come first on a node."""
     expanded: list[ClaimRequests] = []
     for number, claim in enumerate(claims):
-        expanded.append(_Expansion(number, claim, classes, features).expand())
+        expanded.append(_Expansion(number, as_claim(claim), classes, features).expand())
         fault = expanded[-1].fault
         if fault is not None:
             if _is_first(expanded):
@@ -102,7 +105,7 @@ def _is_first(expanded: Sequence[ClaimRequests]) -> bool:
 
 class _Expansion:
     def __init__(
-        self, number: int, claim: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]], features: Features
+        self, number: int, claim: ResourceClaim, classes: Mapping[str, Mapping[str, Any]], features: Features
     ) -> None:
         metadata = claim.get("metadata") or {}
         namespace, name = metadata.get("namespace"), metadata.get("name", "")
@@ -145,7 +148,7 @@ class _Expansion:
         expression = request.derived.get(constraint.attribute)
         return Attribute(constraint.attribute, expression, constraint.uses_sets)
 
-    def _alternatives(self, request: Mapping[str, Any]) -> Iterator[Request]:
+    def _alternatives(self, request: DeviceRequest) -> Iterator[Request]:
         name, subrequests, exactly = request["name"], request.get("firstAvailable") or (), request.get("exactly")
         if subrequests and not self.features.prioritized_list:
             raise self._error(name, "has subrequests, but the DRAPrioritizedList feature is disabled")
@@ -161,7 +164,7 @@ class _Expansion:
                 raise self._error(name, "neither exactly nor firstAvailable is set (unsupported request type?)")
             yield self._request(exactly, name, None)
 
-    def _request(self, spec: Mapping[str, Any], name: str, parent: str | None) -> Request:
+    def _request(self, spec: WantedDevices, name: str, parent: str | None) -> Request:
         derived = {one["name"]: one["expression"] for one in spec.get("derivedAttributes") or ()}
         if derived and not self.features.derived_attributes:
             raise self._error(name, "cannot handle request with derived attributes, the feature is disabled")
@@ -194,7 +197,7 @@ class _Expansion:
             derived=derived,
         )
 
-    def _selection(self, spec: Mapping[str, Any], name: str, parent: str | None) -> tuple[Mapping[str, Any], Selectors]:
+    def _selection(self, spec: WantedDevices, name: str, parent: str | None) -> tuple[Mapping[str, Any], Selectors]:
         """Return the request's class, and the selectors of class and request."""
         expressions = expressions_of(spec.get("selectors"))
         if None in expressions:

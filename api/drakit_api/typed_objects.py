@@ -1,8 +1,8 @@
 """Claims, slices, devices and metadata as JSON has them, field by field, so that a type checker knows their names.
 
 Fields are those of ``resource.k8s.io/v1`` and ``meta/v1``, and classes are called as in Go. A field that Go leaves out
-when it is empty may be missing; quantities and times are texts. What is read may have more fields than are known here,
-and is written back with them: at run time, all of these are plain dicts.
+when it is empty, or that clients may leave out, may be missing; quantities and times are texts. What is read may have
+more fields than are known here, and is written back with them: at run time, all of these are plain dicts.
 
 An object whose kind is known only when the program runs is an ``Object`` (``kubernetes_objects``).
 """
@@ -134,15 +134,15 @@ class DeviceClaimConfiguration(TypedDict, total=False):
     opaque: OpaqueDeviceConfiguration
 
 
-class DeviceClaim(TypedDict):
+class DeviceClaim(TypedDict, total=False):
     """What a claim wants."""
 
     requests: list[DeviceRequest]
-    constraints: NotRequired[list[DeviceConstraint]]
-    config: NotRequired[list[DeviceClaimConfiguration]]
+    constraints: list[DeviceConstraint]
+    config: list[DeviceClaimConfiguration]
 
 
-class ResourceClaimSpec(TypedDict):
+class ResourceClaimSpec(TypedDict, total=False):
     """What a claim wants; it never changes."""
 
     devices: DeviceClaim
@@ -200,12 +200,12 @@ class NodeSelector(TypedDict):
     nodeSelectorTerms: list[NodeSelectorTerm]
 
 
-class AllocationResult(TypedDict):
+class AllocationResult(TypedDict, total=False):
     """What a claim got, and on which nodes it can be used."""
 
     devices: DeviceAllocationResult
-    nodeSelector: NotRequired[NodeSelector]
-    allocationTimestamp: NotRequired[str]
+    nodeSelector: NodeSelector
+    allocationTimestamp: str
 
 
 class ResourceClaimConsumerReference(TypedDict):
@@ -243,7 +243,7 @@ class AllocatedDeviceStatus(TypedDict):
     pool: str
     device: str
     shareID: NotRequired[str]
-    conditions: list[Condition]
+    conditions: NotRequired[list[Condition]]
     data: NotRequired[Object]
     networkData: NotRequired[NetworkDeviceData]
 
@@ -300,12 +300,12 @@ class CapacityRequestPolicyRange(TypedDict, total=False):
     step: str
 
 
-class CapacityRequestPolicy(TypedDict):
+class CapacityRequestPolicy(TypedDict, total=False):
     """Which amounts of a capacity may be consumed."""
 
     default: str | None
-    validValues: NotRequired[list[str]]
-    validRange: NotRequired[CapacityRequestPolicyRange]
+    validValues: list[str]
+    validRange: CapacityRequestPolicyRange
 
 
 class DeviceCapacity(TypedDict):

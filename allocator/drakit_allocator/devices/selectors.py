@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ class Selectors:
         return AllocationError(f"{owner}: selector #{number} on device {device.name}: CEL runtime error: {text}")
 
 
-def expressions_of(selectors: list[Mapping[str, Any]] | None) -> list[str | None]:
+def expressions_of(selectors: Sequence[Mapping[str, Any]] | None) -> list[str | None]:
     """List the CEL expressions of v1 selectors; None stands for a selector of another, future type."""
     return [
         None if selector.get("cel") is None else selector["cel"].get("expression", "") for selector in selectors or ()
