@@ -5,7 +5,7 @@ After k8s.io/kubernetes/cmd/kube-apiserver/app/aggregator.go and pkg/controlplan
 
 from __future__ import annotations
 
-# Group: its priority, and that of each of its versions.
+# Priority of each group and of its versions, as in its APIServices.
 PRIORITIES: dict[str, tuple[int, dict[str, int]]] = {
     "": (18000, {"v1": 1}),
     "apiregistration.k8s.io": (18000, {"v1": 15}),

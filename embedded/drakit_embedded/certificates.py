@@ -56,7 +56,7 @@ def self_signed(host: str, keep: Path | None, shared: Path | None = None) -> tup
         OSError: if a file cannot be used.
     """
     with tempfile.TemporaryDirectory() as directory:
-        # ssl reads files only; without a place to keep it, ours lives for as long as that takes.
+        # ssl reads only files, so a certificate that is not kept is written to a temporary one.
         path = keep or Path(directory) / "server.pem"
         if not path.exists():
             private_files.keep(path, _new(host, shared))
@@ -107,7 +107,7 @@ def _context() -> ssl.SSLContext:
 
 def _make(host: str) -> tuple[bytes, bytes]:
     """Make a certificate and its key, as PEM."""
-    # Imported here: it takes 50 ms that a server without TLS need not pay.
+    # Imported here: it takes 50 ms, which a server without TLS does not need.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -87,7 +87,7 @@ def run(**given: Any) -> None:
     if options.client_ca_file and not options.tls:
         raise click.UsageError("--client-ca-file needs TLS: leave out --no-tls")
     descriptors.raise_limit()
-    # What is loaded at the start stays for good. To look through it for garbage takes a third of the time of a write.
+    # Objects loaded at the start stay; having the garbage collector scan them costs a third of a write's time.
     gc.disable()
     with _without_authorities():
         from drakit_api.features import FeatureGateError
@@ -229,7 +229,7 @@ async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: 
 
 async def _until(stopped: asyncio.Event, server: Server) -> None:
     """Run the controllers until asked to stop, or until they fail."""
-    # In a thread, so that the server answers meanwhile.
+    # Run in a thread, so that the server can answer meanwhile.
     await asyncio.to_thread(importlib.import_module, "drakit_embedded.controllers")
     from drakit_client.connection import Connection
     from drakit_embedded import controllers

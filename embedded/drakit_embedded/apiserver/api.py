@@ -35,18 +35,18 @@ class Api:
     store: Store
     catalog: Catalog
     gates: FeatureGates
-    # How their ports are spoken to.
+    # Credentials for requests to kubelets.
     kubelets: KubeletAccess = field(default_factory=KubeletAccess)
     admission: Admission = field(default_factory=Admission)
-    # Static tokens and their users.
+    # Users by static token.
     tokens: Mapping[str, User] = field(default_factory=dict)
     # Signs the tokens of service accounts.
     account_key: SigningKey = field(default_factory=SigningKey)
-    # Whether clients may show a certificate instead.
+    # Whether clients may authenticate by a certificate.
     certificates: bool = False
-    # Seconds in which the body of a request has to come.
+    # Seconds within which the body of a request must have been sent.
     request_timeout: float = 60.0
-    # Writes take turns; what only reads, and takes long, is done in the background.
+    # Writes take turns; reads that take long run in the background.
     turns: Turns = field(default_factory=Turns)
     background: Background = field(default_factory=lambda: Background("drakit-reads"))
     authenticator: Authenticator = field(init=False)

@@ -18,7 +18,7 @@ class ServerConfig:
 
     # 0 takes any free port; the server binds to 127.0.0.1 only.
     port: int = 0
-    # The administrator's bearer token; None makes a random one, which ``Server.token`` tells.
+    # The administrator's bearer token; None generates one, which ``Server.token`` returns.
     token: str | None = None
     # More users by their bearer tokens, each with the groups that it is in; and the same from a file, one
     # ``token,user,uid,"group,group"`` a line, as --token-auth-file.
@@ -29,10 +29,10 @@ class ServerConfig:
     client_ca_file: Path | None = None
     # PEM of the RSA or P-256 key that signs service accounts' tokens; None makes one, kept beside the data file.
     service_account_key_file: Path | None = None
-    # SQLite file; None keeps everything in memory.
+    # Path of the SQLite file; None keeps everything in memory.
     data_file: Path | None = None
     gates: FeatureGates = field(default_factory=FeatureGates)
-    # Which other parts of the cluster are drakit's own: who writes an object that these do not act on is warned.
+    # The other parts of the cluster that are drakit's own: writing objects that they do not act on is warned of.
     beside: frozenset[Part] = frozenset()
     # As --runtime-config: {"resource.k8s.io/v1beta1": "true"}.
     runtime_config: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class ServerConfig:
     # A unix socket (0600) where the same API is served besides, without TLS: the handshakes of components that start
     # together would take longer than their start.
     socket: Path | None = None
-    # Seconds that a request may take to be sent, as --request-timeout.
+    # Seconds within which a request must have been sent, as --request-timeout.
     request_timeout: float = 60.0
-    # How container logs are fetched from kubelets.
+    # Credentials for fetching container logs from kubelets.
     kubelets: KubeletAccess = field(default_factory=KubeletAccess)

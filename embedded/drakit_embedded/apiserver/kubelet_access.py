@@ -25,7 +25,7 @@ class KubeletAccess:
 
     certificate: Path | None = None
     key: Path | None = None
-    # Read for each connection: kubelets may make it when they start, which is after the API server.
+    # Read for each connection: kubelets may write the file only after the API server has started.
     authority: Path | None = None
     token: str = ""
 

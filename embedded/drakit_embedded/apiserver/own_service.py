@@ -85,7 +85,7 @@ def _service(port: int) -> Object:
 
 def _endpoints(host: str, port: int) -> Object:
     return {
-        # Controllers are not to make an EndpointSlice of it: the server does.
+        # The server makes the EndpointSlice, so no controller may mirror it.
         "metadata": {"name": _NAME, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
         "subsets": [{"addresses": [{"ip": host}], "ports": [{"name": "https", "port": port, "protocol": "TCP"}]}],
     }

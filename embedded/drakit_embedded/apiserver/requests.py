@@ -21,7 +21,7 @@ _BROKEN = re.compile(r"%(?![0-9a-fA-F]{2})")
 _AMOUNT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 _DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _TOO_LARGE = 2**63
-# Longer numbers are not even looked at: leading zeros aside, they are too large.
+# Longer numbers are not parsed: leading zeros aside, they are too large.
 _MOST_DIGITS = 64
 _FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
 NAMESPACE_SUBRESOURCES = ("status", "finalize")
@@ -48,7 +48,7 @@ def target(group: str, version: str, rest: list[str]) -> Target | None:
     """Read what stands behind the version, or None if it is no path of a resource."""
     namespace = None
     if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in NAMESPACE_SUBRESOURCES:
-        # Without a name it is no namespace that is meant, but all of them.
+        # A list of namespaces is not within a namespace.
         namespace, rest = rest[1] or None, rest[2:]
     if not 1 <= len(rest) <= 3 or not all(rest):
         return None

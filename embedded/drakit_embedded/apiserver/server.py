@@ -43,7 +43,7 @@ from drakit_embedded.serving.background import LoopThread
 from drakit_embedded.serving.http_server import HttpServer
 
 _HOST = "127.0.0.1"
-# What every cluster has (k8s.io/kubernetes/pkg/controlplane/controller/systemnamespaces,
+# The namespaces and priority classes of every cluster (k8s.io/kubernetes/pkg/controlplane/controller/systemnamespaces,
 # pkg/apis/scheduling/v1/helpers.go).
 _SYSTEM_OBJECTS: tuple[tuple[str, str, tuple[Object, ...]], ...] = (
     (
@@ -92,7 +92,7 @@ class Server:
         self._api: Api | None = None
         self._port = 0
         self._http: HttpServer | None = None
-        # Whether there are data of a former server.
+        # Whether the data file existed before.
         self._continued = False
         self._watches = Watches()
 
@@ -206,7 +206,7 @@ class Server:
             raise ServerError(f"cannot listen on {path}: {error.strerror or error}; give another path") from None
         http.listen(bound, context, most=descriptors.connections(_SHARE_OF_DESCRIPTORS))
         if private is not None:
-            # Nobody but this user can open it, and what runs in this process does.
+            # Only this user can open it, and the clients are in this process.
             http.listen(private)
         self._http = http
         self._port = bound.getsockname()[1]
@@ -250,7 +250,7 @@ def _bound(port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((_HOST, port))
-        # Another one that listens there is noticed here.
+        # Fails if another process listens on the port.
         made.listen()
     except OSError:
         made.close()
@@ -263,7 +263,7 @@ def _private_socket(path: Path) -> socket.socket:
     if path.is_socket():
         path.unlink()
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # Nothing is waited for in between: the mask is the whole process's.
+    # No other code of this process runs in between, as the umask is the whole process's.
     before = os.umask(0o177)
     try:
         made.bind(str(path))

@@ -46,9 +46,9 @@ class StatusError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
-        # Its ListMeta: a refused page can have a token by which the list goes on.
+        # The ListMeta of the Status: an expired page may have a token by which the list can be continued.
         self.metadata: Object = {}
-        # What the client is to be told besides (the texts of Warning headers).
+        # Texts of additional Warning headers.
         self.warnings: Sequence[str] = ()
 
     @property

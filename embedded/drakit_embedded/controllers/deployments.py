@@ -324,7 +324,7 @@ def _with_progress(
     if _is_complete(deployment, status):
         condition = _progressing("True", "NewReplicaSetAvailable", f"{subject} has successfully progressed.")
     elif current is None or _has_progressed(before, status):
-        # The same reason again, but a new time: the deadline counts from the last progress.
+        # The reason is the same, but the time is new: the deadline counts from the last progress.
         listed = conditions.without(listed, "Progressing")
         condition = _progressing("True", "ReplicaSetUpdated", f"{subject} is progressing.")
         if current is not None and current["status"] == "True":

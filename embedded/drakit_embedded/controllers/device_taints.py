@@ -55,7 +55,7 @@ class DeviceTaintEviction:
         self._pods_by_claim = informers.index(PODS, _claim_keys)
         self._claims_by_pool = informers.index(RESOURCE_CLAIMS, _pools)
         self._slices_by_pool = informers.index(RESOURCE_SLICES, _pool)
-        # Pods that were told to go later, by uid: that this is off is told too.
+        # Pods with a planned eviction, by uid: an event says if it is cancelled.
         self._planned: set[str] = set()
         self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="device taints", limit=_WORKERS)
         self._pods.on_change(self._pod_changed)
@@ -68,7 +68,7 @@ class DeviceTaintEviction:
         """Evict until cancelled; the reflectors must be synced."""
         await self._queue.run()
 
-    # Whose devices may have changed.
+    # Find pods whose devices may have changed.
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
         if new is not None and new["spec"].get("nodeName"):

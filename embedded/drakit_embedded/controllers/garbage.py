@@ -19,7 +19,7 @@ from drakit_client.work_queue import NotYet, WorkQueue
 from drakit_embedded.controllers import discovery
 from drakit_embedded.controllers.informers import Informers
 
-# Events are many, and own nothing (garbagecollector.go, DefaultIgnoredResources).
+# Not watched: there are many events, and they own nothing (garbagecollector.go, DefaultIgnoredResources).
 _IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -117,7 +117,7 @@ class GarbageCollector:
         for owner in new_owners.keys() - old_owners.keys():
             self._dependents.setdefault(owner, {})[node.uid] = None
         for owner in old_owners.keys() | new_owners.keys():
-            # It may be waiting for this dependent, or for one less to block it.
+            # The owner may wait for this dependent to go, or to stop blocking it.
             if (parent := self._nodes.get(owner)) is not None and parent.deleting_dependents:
                 self._queue.add(owner)
                 self._queue.add(node.uid)

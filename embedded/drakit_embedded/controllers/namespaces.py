@@ -22,7 +22,7 @@ _ROOT_CA_DESCRIPTION = (
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
     "clusters."
 )
-# How soon to look again while content remains; a pod takes as long as its kubelet takes.
+# Seconds until the next look while content remains: pods take as long as their kubelets do.
 _REMAINS_SECONDS = 0.2
 _DISCOVERY_SECONDS = 30.0
 

@@ -38,7 +38,7 @@ class ReplicaSetController:
         self._pods = informers.reflector(PODS)
         self._created = Created(self._pods)
         self._ownership = PodOwnership(informers, REPLICA_SETS, self._created)
-        self._deleted = Deletions(self._pods, self._control)  # they do not count any more
+        self._deleted = Deletions(self._pods, self._control)  # pods being deleted do not count
         self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="replicaset")
         self._sets.on_change(self._set_changed)
         self._pods.on_change(self._pod_changed)

@@ -171,7 +171,7 @@ class ResourceClaimController:
         pod = self._pods.get(consumer["name"], namespace)
         if pod is not None:
             return bool(pod["metadata"]["uid"] == consumer["uid"]) and not _is_done(pod)
-        # Perhaps it was created a moment ago: only the server knows.
+        # It may have been created a moment ago: only the server knows.
         try:
             pod = await self._connection.get(PODS, consumer["name"], namespace)
         except NotFound:

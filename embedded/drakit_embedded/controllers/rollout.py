@@ -88,7 +88,7 @@ def newest_set(deployment: Object, replica_sets: Iterable[Object]) -> Object | N
 
 
 def age(obj: Object) -> tuple[str, str]:
-    """Sort key: oldest first."""
+    """Compute a key that sorts the oldest first."""
     return str(obj["metadata"].get("creationTimestamp", "")), obj["metadata"]["name"]
 
 

@@ -100,7 +100,7 @@ class ServiceController:
             try:
                 await self._connection.create(ENDPOINTS, made, key[0])
             except AlreadyExists:
-                self._queue.add_after(key, 0.0)  # Not shown yet.
+                self._queue.add_after(key, 0.0)  # The watch has not shown it yet.
         elif (stored.get("subsets") or []) != subsets or stored["metadata"].get("labels") != labels:
             changed = {**stored, "metadata": {**stored["metadata"], "labels": labels}, "subsets": subsets}
             await self._connection.replace(ENDPOINTS, changed, key[0])

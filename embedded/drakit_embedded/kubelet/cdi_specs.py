@@ -46,7 +46,7 @@ class DeviceNode(_Strict):
     type: str = ""
     major: int = 0
     minor: int = 0
-    # In YAML often octal.
+    # Often written in octal in YAML.
     file_mode: int | str | None = None
     permissions: str = ""
     uid: _Uint32 | None = None
@@ -80,7 +80,7 @@ class NetDevice(_Strict):
 
 
 class IntelRdt(_Strict):
-    """Cache and memory bandwidth."""
+    """Intel RDT: shares of the cache and of memory bandwidth."""
 
     clos_id: str = msgspec.field(default="", name="closID")
     l3_cache_schema: str = msgspec.field(default="", name="l3CacheSchema")
@@ -102,7 +102,7 @@ class ContainerEdits(_Strict):
 
 
 class CdiDevice(_Strict):
-    """A named device."""
+    """A device, by name, and what a container gets for it."""
 
     name: str = ""
     annotations: dict[str, str] | None = None
@@ -110,7 +110,7 @@ class CdiDevice(_Strict):
 
 
 class CdiSpec(_Strict):
-    """A whole file."""
+    """One specification, the content of a file."""
 
     cdi_version: str = ""
     kind: str = ""

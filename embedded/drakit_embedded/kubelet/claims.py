@@ -61,7 +61,7 @@ class ClaimInfo:
     namespace: str
     drivers: dict[str, DriverState]
     pods: set[str] = field(default_factory=set)
-    # Neither is in the checkpoint: a restarted kubelet asks the driver again before it starts another pod with it.
+    # Neither is checkpointed: a restarted kubelet asks the driver again before it starts another pod with the claim.
     prepared: bool = False
     unpreparing: bool = False
 

@@ -17,9 +17,9 @@ _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 _SHELLS = ("sh", "bash", "ash", "dash")
 _DIRECTORIES = ("/bin/", "/usr/bin/", "/usr/local/bin/")
-# Lengths of a script's output; a real container's log begins a new file at 10 MiB.
+# Limits of a script's output in bytes; a real container's log is rotated at 10 MiB.
 _LONGEST = 1024 * 1024
-# Reading one takes a tenth of a second at most, in which no other pod is looked at.
+# Reading a script takes a tenth of a second at most, during which all other pods wait.
 _LONGEST_SCRIPT = 16 * 1024
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 
@@ -42,7 +42,7 @@ class Printed(NamedTuple):
 class Course:
     """What a command does, as far as that is known."""
 
-    # None as long as nothing was found that prints: then it is not known what a container would print.
+    # None until a command is found that prints: then the container's output is not known.
     output: list[Printed] | None = None
     exit: Exit | None = None
     _length: int = field(default=0, repr=False)
@@ -84,7 +84,7 @@ def _script(script: str, variables: Mapping[str, str], found: Course, *, stop: b
     if len(script) > _LONGEST_SCRIPT:
         raise shell_scripts.NotForeseen("a long script")
     now, code = 0.0, 0
-    # Of a list like `false && true`, only the failure of its last command ends a script that was begun with -e.
+    # In a list like `false && true`, only the failure of the last command ends a script with `set -e`.
     was_left_out = False
     for joint, words, silent in shell_scripts.commands(script, variables):
         if (joint == "&&" and code) or (joint == "||" and not code):

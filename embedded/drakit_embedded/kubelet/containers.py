@@ -28,7 +28,7 @@ EXIT_AFTER = "drakit.dev/exit-after"
 EXIT_CODE = "drakit.dev/exit-code"
 
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
-# Of Linux (execve(2)): one argument or variable, and all of them together with the usual limit of the stack.
+# Limits of Linux (execve(2)): one argument or variable, and all of them with the usual stack limit.
 _STRING_BYTES = 128 * 1024
 _ALL_BYTES = 2 * 1024 * 1024
 

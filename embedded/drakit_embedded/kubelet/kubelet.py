@@ -188,7 +188,7 @@ class Kubelet:
             edits = Edits()
         try:
             return launch(run.pod, spec, edits, run.ip)
-        except (ValueError, StartError):  # annotated since
+        except (ValueError, StartError):  # by an annotation that was added later
             return Launch([], None)
 
     def _end_due(self, run: PodRun) -> None:
@@ -314,7 +314,7 @@ class Kubelet:
         if status == run.sent or (run.sent is None and _says(run.pod.get("status", {}), status)):
             return
         metadata = run.pod["metadata"]
-        # A merge keeps what a patch does not mention: a condition that lost its reason must say so.
+        # A merge patch keeps what it does not mention, so null removes the reason that a condition lost.
         cleared = [{"reason": None, "message": None, **condition} for condition in status["conditions"]]
         patch = {"metadata": {"uid": run.uid}, "status": {**status, "conditions": cleared}}
         try:

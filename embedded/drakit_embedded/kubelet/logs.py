@@ -27,11 +27,11 @@ from drakit_embedded.serving.http_server import HttpServer
 
 Find = Callable[[str, str], PodRun | None]
 _HOST = "127.0.0.1"
-# Of this process's descriptors, most of which are for others.
+# The share of this process's descriptors; most are for other uses.
 _SHARE_OF_DESCRIPTORS = 0.05
 _STOP_SECONDS = 1.0
 _TRUE = ("true", "1")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # only a line feed ends one, as in a file of the container runtime
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # only a line feed ends a line, as in files of the container runtime
 
 
 class LogServer:
@@ -89,9 +89,9 @@ class LogServer:
 
     def _is_known(self, request: web.BaseRequest) -> bool:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        # What is no UTF-8 is a header all the same, and not the token.
+        # A header that is not UTF-8 is legal, but cannot be the token.
         bearer = scheme == "Bearer" and hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
-        # A certificate got this far only if the handshake verified it.
+        # The TLS handshake has verified the certificate.
         return bearer or bool(request.transport and request.transport.get_extra_info("peercert"))
 
     async def _log(self, request: web.BaseRequest, namespace: str, pod: str, name: str) -> web.StreamResponse:

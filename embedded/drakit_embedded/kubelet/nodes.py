@@ -72,7 +72,7 @@ def node_object(spec: NodeSpec, port: int, release: Release) -> Object:
 
 
 def _info(name: str, architecture: str, version: str) -> Object:
-    # The same identity at each start, as on a real machine.
+    # The same at each start, as on a real machine.
     machine = uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.drakit.dev")
     return {
         "machineID": machine.hex,

@@ -101,7 +101,7 @@ def _refusals() -> Iterator[None]:
     except grpc.aio.AioRpcError as error:
         raise CallError(error.code(), error.details()) from error
     except asyncio.CancelledError:
-        # gRPC says so too when the channel is closed under a call; then nobody has cancelled this task.
+        # gRPC also raises this when the channel is closed during a call, without this task being cancelled.
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise

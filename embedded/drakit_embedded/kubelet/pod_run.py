@@ -26,15 +26,15 @@ class PodRun:
     pod: Object
     ip: str = ""
     start_time: str = ""
-    # Ready to run containers: claims are prepared.
+    # Whether claims are prepared, so that containers can run.
     sandbox: bool = False
     containers: dict[str, Container] = field(default_factory=dict)
-    # Why a container does not run: (reason, message).
+    # Why a container is waiting: (reason, message).
     waiting: dict[str, tuple[str, str]] = field(default_factory=dict)
     preparing: asyncio.Task[None] | None = None
-    # Everything is stopped for good, but claims may not be given back yet.
+    # Whether all containers have stopped for good; claims may still be prepared.
     stopped: bool = False
-    # All containers are stopped for good and the claims given back.
+    # Whether all containers have stopped for good and all claims are unprepared.
     finished: bool = False
     gone: bool = False
     allocated: dict[str, list[Object]] = field(default_factory=dict)

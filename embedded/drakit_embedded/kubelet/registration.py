@@ -31,7 +31,7 @@ _BACKOFF = Backoff(0.5, 122.0)
 # A file system's clock ticks in steps of some milliseconds: a directory changed this recently may change again unseen.
 _SETTLED_NANOSECONDS = 100_000_000
 
-# Tells a socket from the one that had its name before.
+# Identifies a socket, so that a new one of the same name is noticed.
 _Identity = tuple[int, int]
 
 
@@ -62,9 +62,9 @@ class Registrar:
         self._directory = directory
         self._plugins = plugins
         self._sockets: dict[str, _Socket] = {}
-        # By path, until a registration there succeeds: a new socket does not make the kubelet forget earlier failures.
+        # Failures by path, until a registration there succeeds: a new socket does not reset the backoff.
         self._failures: dict[str, _Failures] = {}
-        # When each directory was last changed; empty if that may not tell everything.
+        # When each directory was last changed; empty if the times cannot be relied on.
         self._modified: dict[Path, int] = {}
 
     def poll(self) -> None:
@@ -108,7 +108,7 @@ class Registrar:
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append(Path(entry.path))
                         elif stat.S_ISSOCK(entry.stat().st_mode):
-                            # The name counts, also where it is a link to a socket.
+                            # The name decides, also for a link to a socket.
                             info = entry.stat(follow_symlinks=False)
                             found[entry.path] = (info.st_ino, info.st_mtime_ns)
         return directories, found
@@ -163,7 +163,7 @@ class Registrar:
             try:
                 await notify_registration(channel, "")
             except BaseException:
-                # Also when the socket goes away meanwhile: nobody would deregister it later.
+                # Registered also if the socket goes away meanwhile: otherwise nobody would deregister it later.
                 entry.registered = None
                 self._plugins.deregister(info.name, endpoint)
                 raise

@@ -43,7 +43,7 @@ class Resources:
         self._plugins = plugins
         self._health = health
         self._release = release
-        # By uid of the claim, for as long as a pod is being started with it.
+        # Locks by claim uid, for as long as a pod is being started with the claim.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def prepare(self, pod: Object) -> None:

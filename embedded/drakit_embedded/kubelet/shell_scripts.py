@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*)")
 _BLANKS = " \t"
-# What a variable can make of a script is a multiple of its length.
+# Expanding variables can multiply the length of a script.
 _LONGEST = 256 * 1024
 _LOGGED = ("/dev/stdout", "/dev/stderr", "/proc/1/fd/1", "/proc/1/fd/2")
 
@@ -27,7 +27,7 @@ class Command(NamedTuple):
 
     joint: str
     words: list[str]
-    # Its output goes to a file.
+    # Whether output is redirected to a file.
     silent: bool
 
 
@@ -120,7 +120,7 @@ class _Reader:
         while (sign := self._peek()) and sign not in " \t\n;&|>":
             if self._text.startswith("\\\n", self._at):
                 self._at += 2
-                if word is None:  # what goes on in the next line may be anything
+                if word is None:  # the next line may be anything
                     return words
             elif sign == "$":
                 self._at += 1

@@ -107,7 +107,7 @@ def _charged(claim: Object, around: Surroundings) -> Amounts:
     born = claim["metadata"].get("creationTimestamp", ""), name
     others = (other["metadata"] for other in around.claims(namespace) if _is_of(other, owner))
     if any((other.get("creationTimestamp", ""), other["name"]) < born for other in others):
-        # Another claim of the pod is older: that one is what it was charged for.
+        # Another, older claim of the pod is the one that was charged.
         return {}
     return pods.usage(pod)
 

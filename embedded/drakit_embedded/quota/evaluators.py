@@ -14,7 +14,7 @@ from drakit_embedded.quota.claims import Surroundings
 from drakit_embedded.quota.names import count_of
 from drakit_embedded.quota.scopes import Requirement
 
-# Former names for counts of kinds.
+# Kinds that can also be counted by their plural, without ``count/``.
 _ALIASES = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets")
 _SERVICES = ("services", "services.loadbalancers", "services.nodeports")
 _IGNORED = frozenset({("", "events"), ("events.k8s.io", "events"), ("", "bindings"), ("", "componentstatuses")})
@@ -32,15 +32,15 @@ def _anything(names: Iterable[str], obj: Object) -> str:
 class Evaluator:
     """How objects of one kind are counted."""
 
-    # Which of the names in a quota they count for.
+    # Selects the names in a quota that the kind counts for.
     matching: Callable[[Iterable[str]], list[str]]
     usage: Callable[[Object], Amounts]
     in_scope: Callable[[Requirement, Object], bool] = _never
-    # What a quota on these names wants the object to say and it does not, or nothing.
+    # Says what the object lacks that a quota on these names requires; empty if nothing.
     constraints: Callable[[Iterable[str], Object], str] = _anything
-    # Whether a change of an object may change what it uses.
+    # Whether an update of an object may change its usage.
     counts_updates: bool = False
-    # Whether a change of its status may, too: then it is charged for, and never refused.
+    # Whether an update of its status may, too; that is charged, and never refused.
     counts_status: bool = False
 
     def covers(self, quota: Object, names: Iterable[str], obj: Object) -> bool:

@@ -8,13 +8,12 @@ from drakit_api import formats
 from drakit_api.core.pod_resources import OF_PODS
 
 REQUESTS = "requests."
-# Extended resources that stand for devices of a class, by its name.
+# Prefix for the extended resources of device classes, before the name of the class.
 DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
-# Devices of a class, wherever they are asked for.
+# Suffix for devices of a class, however they are requested.
 PER_CLASS = ".deviceclass.resource.k8s.io/devices"
-# What containers have without asking for a device.
+# Resources that containers have without a device.
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
-# What a pod as a whole can have, beside huge pages.
 _SIDES = (REQUESTS, "limits.")
 HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
@@ -26,7 +25,7 @@ def with_sides(names: Iterable[str]) -> frozenset[str]:
     return frozenset(side + name for name in names for side in ("", *_SIDES))
 
 
-# What can be limited for pods that say how much of it they need.
+# A quota on one of these requires that pods state their requests or limits.
 CPU_AND_MEMORY = with_sides(OF_PODS)
 _COUNTS = frozenset(
     {

@@ -80,7 +80,7 @@ def constraints(names: Iterable[str], pod: Object) -> str:
     if has_pod_level(spec):
         return ""
     missing: dict[str, set[str]] = {}
-    # Who limits one of these wants every container to say how much of it it needs.
+    # A quota on one of these requires that every container states it.
     required = CPU_AND_MEMORY & set(names)
     for container in containers_of(spec, LASTING):
         said = _compute(_of(container, "requests"), _of(container, "limits"))

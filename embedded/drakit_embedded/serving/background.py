@@ -17,9 +17,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
-# After so many seconds a loop that has much to do lets others have a turn.
+# Seconds after which a busy loop lets other threads run.
 _STRETCH_SECONDS = 0.01
-# A tenth of Python's own, with which half of all small requests took 60 to 90 ms beside a long one; with this one 13.
+# A tenth of Python's default, with which half of small requests took 60 to 90 ms beside a long one; now 13.
 _INTERVAL_SECONDS = 0.0005
 
 
@@ -51,7 +51,7 @@ class Background:
         return asyncio.get_running_loop().run_in_executor(self._pool, _do, work)
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Drop waiting work and begin no more; what runs is not waited for."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-# Programs that a process starts may look at each descriptor that they could have, so it does not take a million.
+# Child processes may iterate over all possible descriptors, so the limit is not raised to a million.
 _ENOUGH = 65_536
 
 

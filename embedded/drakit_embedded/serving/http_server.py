@@ -31,7 +31,7 @@ Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 # ReadHeaderTimeout and IdleTimeout. Go gives a TLS handshake the shortest of its deadlines for reading.
 HEAD_SECONDS, IDLE_SECONDS = 32.0, 90.0
 _BACKLOG = 128
-# Accepted in one go: what is closed to make room for them has its descriptor until the loop turns.
+# Connections accepted at once: those closed to make room keep their descriptors until the loop's next round.
 _BATCH = 16
 _RETRY_SECONDS = 0.2
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -71,7 +71,7 @@ class HttpServer(web.Server):
         self._greetings: set[asyncio.Task[None]] = set()
         # The connections that hold places.
         self._seats: dict[web.RequestHandler, tuple[Places, socket.socket]] = {}
-        # Those from which no request has come yet, with what ends them.
+        # Connections without a request so far, with the timer that closes each.
         self._silent: dict[web.RequestHandler, asyncio.TimerHandle] = {}
 
     def listen(self, port: socket.socket, context: ssl.SSLContext | None = None, *, most: int | None = None) -> None:
@@ -96,7 +96,7 @@ class HttpServer(web.Server):
         self._ports.clear()
         for greeting in self._greetings:
             greeting.cancel()
-        # What has been read from connections already is still answered.
+        # Requests that have been read already are still answered.
         await asyncio.sleep(0)
         self.pre_shutdown()
         await self.shutdown(seconds)
@@ -153,7 +153,7 @@ class HttpServer(web.Server):
             await self._running.connect_accepted_socket(
                 lambda: protocol, connection, ssl=port.context, ssl_handshake_timeout=seconds
             )
-        except OSError as error:  # also what TLS finds wrong, and what took too long
+        except OSError as error:  # also TLS errors and timeouts
             log.debug("a connection ended before its first request: %s", error)
             self._free(protocol)
         except asyncio.CancelledError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 
-# Places for strangers that there are however few descriptors are left: those with a credential begin as such.
+# Places always kept for unauthenticated connections, as every connection begins so.
 _RESERVED = 16
 
 
@@ -19,7 +19,7 @@ class Places:
 
     def __init__(self, most: int) -> None:
         self.most = self._most_ever = most
-        # In the order in which they came.
+        # In the order of arrival.
         self._strangers: dict[socket.socket, None] = {}
         self._known: set[socket.socket] = set()
 
@@ -62,7 +62,7 @@ class Places:
             return False
         oldest = next(iter(self._strangers))
         self._forget(oldest)
-        with contextlib.suppress(OSError):  # it may have ended by itself
+        with contextlib.suppress(OSError):  # it may be closed already
             oldest.shutdown(socket.SHUT_RDWR)
         return True
 

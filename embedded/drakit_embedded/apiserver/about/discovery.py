@@ -18,7 +18,7 @@ from drakit_embedded.apiserver.scheme.storage_versions import storage_hash
 from drakit_embedded.apiserver.wire.negotiation import Conversion
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-# What a kind does not take, by plural.
+# Verbs that a kind lacks, by plural.
 _CHANGES = ("create", "delete", "deletecollection", "patch", "update")
 _MISSING_VERBS = {
     "componentstatuses": (*_CHANGES, "watch"),
@@ -40,7 +40,7 @@ _SUBRESOURCE_KINDS = {
     "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-# Version 2beta1 went in 1.35.
+# Version v2beta1 was removed in 1.35.
 _AGGREGATION = Conversion("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")
 
 

@@ -37,7 +37,7 @@ _PATHS = (
     "/openapi/v3/",
     "/version",
 )
-# What Prometheus calls the text of /metrics.
+# The media type of Prometheus' text format.
 _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _encode = msgspec.json.Encoder().encode
 

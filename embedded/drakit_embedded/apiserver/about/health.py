@@ -45,7 +45,7 @@ _STARTED = (
     "apiservice-openapi-controller",
     "apiservice-openapiv3-controller",
 )
-# The one of these that is no hook.
+# The only one of these that is not a post-start hook.
 _NO_HOOK = "autoregister-completion"
 _HOOKS = tuple(name if name == _NO_HOOK else f"poststarthook/{name}" for name in _STARTED)
 _ALIVE = ("ping", "log", "loopback-serving-certificate", "etcd", *_HOOKS)

@@ -45,11 +45,11 @@ class Attributes:
     old: Object | None = None
     subresource: str = ""
     dry_run: bool = False
-    # What authorizers call it, where that is not the operation: an UPDATE may be a ``patch``.
+    # The verb that authorizers check, where it differs from the operation: an UPDATE may be a ``patch``.
     verb: str = ""
-    # The name in the path of an update that creates the object: an authorizer knows that name.
+    # The name in the path of an update that creates the object; authorizers check it.
     instead: str = ""
-    # What is to happen with the write itself, once nothing can refuse it any more.
+    # Called with the write, once nothing can refuse it any more.
     effects: list[Callable[[], None]] = field(default_factory=list)
 
     @property

@@ -34,7 +34,7 @@ def faults(request: Attributes, cluster: GuardedCluster) -> list[FieldFault]:
     new, old = (request.object or {}).get("status") or {}, (request.old or {}).get("status") or {}
     found = _of_binding(request, new, old, cluster)
     if new.get("allocation"):
-        # Without an allocation all devices go away, whoever wrote them.
+        # Without an allocation, all device statuses go, whoever wrote them.
         found += _of_devices(request, new, old, cluster)
     return found
 

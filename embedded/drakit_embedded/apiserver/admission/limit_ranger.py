@@ -16,7 +16,7 @@ from drakit_embedded.quota.amounts import Amounts, parsed
 
 _ANNOTATION = "kubernetes.io/limit-ranger"
 _LISTS = (("containers", "container"), ("initContainers", "init container"))
-# What is wrong with requests and limits under a bound of one name, or nothing.
+# Reports what is wrong with requests and limits under a bound of one name.
 Check = Callable[[str, str, Quantity, Amounts, Amounts], str]
 
 

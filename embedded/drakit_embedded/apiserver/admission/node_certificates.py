@@ -89,7 +89,7 @@ def _check_signer(attributes: Attributes, spec: Object, pod: Object, cluster: Gu
         attributes.user,
         _MAY_SIGN,
         attributes.kind.group,
-        signer.replace("/", ":"),  # a resource of a rule has no slash but that of a subresource
+        signer.replace("/", ":"),  # in RBAC rules, a slash in a resource begins the subresource
         namespace=attributes.namespace,
         name=spec.get("serviceAccountName", ""),
     )

@@ -77,7 +77,7 @@ def _check_owner(node: str, attributes: Attributes, owners: list[Object], cluste
         raise attributes.refused(f"{who} must not set blockOwnerDeletion on an owner reference")
     found = cluster.store.named("nodes").get("", node)
     if found is None:
-        # As the lister of nodes says it.
+        # In the words of the node lister.
         raise statuses.not_found("node", "", node)
     if owner.get("uid") != found.uid:
         raise attributes.refused(f"node {node} UID mismatch: expected {owner.get('uid')} got {found.uid}")

@@ -10,7 +10,7 @@ from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCl
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 _PREEMPTION = "PreemptLowerPriority"
-# Where a cluster has no default class.
+# The priority in a cluster without a default class.
 _NO_CLASS: Object = {"value": 0, "preemptionPolicy": _PREEMPTION}
 _IS_DEFAULT = b'"globalDefault":true'
 

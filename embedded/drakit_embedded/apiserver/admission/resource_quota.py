@@ -112,7 +112,7 @@ def _delta(judge: Evaluator, attributes: Attributes, quota: Object, usage: Amoun
 def _checked(attributes: Attributes, name: str, requested: Amounts, used: Amounts, hard: Amounts) -> Amounts:
     total = amounts.added(used, requested)
     exceeded = amounts.beyond(amounts.masked(total, requested.keys()), hard)
-    # What a status says has happened, and cannot be refused.
+    # A status reports what has happened, so it cannot be refused.
     if exceeded and attributes.subresource != "status":
         parts = (("requested", requested), ("used", used), ("limited", hard))
         listed = ", ".join(f"{what}: {amounts.shown(each, exceeded)}" for what, each in parts)

@@ -19,7 +19,7 @@ from drakit_embedded.apiserver.statuses import StatusError, forbidden, not_found
 
 _ALL = ("*",)
 _FULL = (Rule(_ALL, _ALL, _ALL), Rule(_ALL, urls=_ALL))
-# What the garbage collector writes.
+# Writes of the garbage collector.
 _OF_GARBAGE = ("ownerReferences", "finalizers", "resourceVersion", "managedFields")
 
 
@@ -50,7 +50,7 @@ def _may(attributes: Attributes, cluster: GuardedCluster, verb: str, plural: str
 
 
 def _check_role(attributes: Attributes, role: Object, cluster: GuardedCluster) -> None:
-    # The name in the path, which a POST has none of.
+    # The name in the path; a POST has none.
     name = attributes.name if attributes.operation == "UPDATE" else attributes.instead
     if _may(attributes, cluster, "escalate", attributes.kind.plural, name):
         return
@@ -71,7 +71,7 @@ def _check_binding(attributes: Attributes, binding: Object, cluster: GuardedClus
     try:
         rules = cluster.authorizer.rbac.role(reference, attributes.namespace)
     except StatusError as error:
-        # It is looked up in the course of this request, and takes its words.
+        # Upstream's 404 names the resource of this request, not that of the role.
         raise not_found(*attributes.resource[::-1], reference.get("name", "")) if error.code == 404 else error from None
     if why := _lacking(attributes, cluster, rules):
         raise _refused(attributes, binding, why)

@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.scheme import metadata
 
 _DEFAULT = "default"
-# What the name of a volume with a token starts with.
+# Prefix of the names of volumes with a token.
 _VOLUME = "kube-api-access-"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where it is, not what it is
 _READABLE = 0o644

@@ -31,7 +31,7 @@ class Access:
     namespace: str = ""
     name: str = ""
     path: str = ""
-    # ``field=value`` pairs of the field selector; other operators do not matter to any authorizer.
+    # ``field=value`` terms of the field selector; authorizers ignore other operators.
     fields: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -85,7 +85,7 @@ def _read_selector(access: Access, query: Query) -> None:
     access.fields = exact_fields(query.text("fieldSelector"))
     named = dict(access.fields).get("metadata.name", "")
     if access.verb != "deletecollection" and not access.name and named not in ("", ".", "..") and "%" not in named:
-        # A list of one object is judged as a request for it.
+        # A list selected by ``metadata.name`` is authorized as a request for that object.
         access.name = named if "/" not in named else ""
 
 

@@ -37,7 +37,7 @@ _PREFIX = "impersonate-"
 _EXTRA_PREFIX = "impersonate-extra-"
 _GROUP = "authentication.k8s.io"
 _PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
-# From so many on, one question about all is asked before one about each.
+# From this number of groups or extra values on, one check for all is tried before one for each.
 _MANY = 4
 Check = Callable[[Access], None]
 
@@ -186,7 +186,7 @@ class _Narrow(_Broad):
         node = node_of(self._wanted.name)
         if node is None:
             return super()._check_name()
-        # Of one's own node the name does not matter: it is the one that the token is bound to.
+        # The node is the one that the requester's token is bound to, so its name does not matter.
         name = "*" if self._mode == "associated-node" else node
         self._check(self._on("nodes", name, group=self.group))
         return (NODES,)

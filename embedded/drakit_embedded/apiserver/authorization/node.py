@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NODE_LEASES = "kube-node-lease"
 _CHANGES = ("get", "create", "update", "patch", "delete")
 Reference = tuple[str, str]
-# The verdict: allowed, and if not, why.
+# Whether it is allowed, and the reason if not.
 Verdict = tuple[bool, str]
 Judge = Callable[["NodeAuthorizer", str, Access], Verdict]
 
@@ -161,7 +161,7 @@ class NodeAuthorizer:
         if access.subresource:
             return False, "cannot authorize ResourceSlice subresources"
         if access.verb == "create":
-            # NodeRestriction looks at the node that the slice is for.
+            # NodeRestriction checks the node of the slice.
             return True, ""
         if access.verb in ("get", "update", "patch", "delete"):
             return self._related(node, access)
@@ -239,7 +239,7 @@ def _references(pod: dict[str, Any]) -> Iterator[Reference]:
             yield kind, name
 
 
-# Sorts of volumes with a secret. Of some it is in the namespace of the claim, if nothing else is said.
+# Volumes with a secret. If no namespace is given, some use that of the claim.
 _IN_NAMESPACE_OF_CLAIM = ("cephfs", "flexVolume", "iscsi", "rbd", "scaleIO")
 _IN_ITS_OWN = ("cinder", "storageos")
 _OF_DRIVERS = ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef")

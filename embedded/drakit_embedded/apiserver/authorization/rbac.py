@@ -27,10 +27,10 @@ Subject = tuple[str, str]
 class Grant(NamedTuple):
     """A binding, as far as it concerns one subject."""
 
-    # Why the rules apply, as reasons show it.
+    # The reason that is given when the rules allow something.
     source: str
     rules: tuple[Rule, ...]
-    # What is wrong with the role, instead of rules.
+    # The error in place of rules, if the role cannot be read.
     error: str = ""
     order: int = 0
 
@@ -43,7 +43,7 @@ class _Grants:
 
     def of(self, user: User, namespace: str) -> list[Grant]:
         subjects = [("User", user.name), *(("Group", group) for group in user.groups)]
-        # A binding with several subjects that fit counts once, with the first of them.
+        # Of a binding's subjects that are the user, only the first counts.
         distinct: dict[int, Grant] = {}
         for subject in subjects:
             for grant in self.found.get((namespace, subject), ()):

@@ -17,7 +17,7 @@ from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.apiserver.writing.patches import Patch
 
 _FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct field \S+ of type (\w+)")
-# Times, quantities and numbers that may be texts read themselves.
+# Types with JSON decoders of their own: times, quantities, and int-or-string.
 _SELF_READING = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (\w+)")
 
 
@@ -25,7 +25,7 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
     """Create or merge; 409 if another manager owns what would change."""
     api, served, key = call.api, call.served, call.key
     writer, force = call.writer(subresource), call.query.flag("force")
-    # The change itself says who owns what.
+    # Applying sets ``managedFields`` itself.
     intent = replace(intent, writer=None)
 
     def change(stored: Object) -> Object:

@@ -63,7 +63,7 @@ class Call:
         self.api, self.watches, self.served = api, watches, served
         self.target, self.request, self.query = target, request, query
         self.user = user
-        # Whether the path itself says that it is a watch (/api/v1/watch/pods), as the oldest clients do.
+        # Whether it is a watch by its path (/api/v1/watch/pods), as the oldest clients request it.
         self.watched = watched
         self.warnings: list[str] = list(served.warnings)
         self.accept = request.headers.get("Accept", "")
@@ -149,7 +149,7 @@ class Call:
         Raises:
             StatusError: 413 for more than a request may have, 504 if they do not come in time.
         """
-        # Most bodies come with their heads; a timer would take a tenth of the time of a small write.
+        # Most bodies arrive with their headers; a timer would take a tenth of the time of a small write.
         there = self.request.content.is_eof()
         try:
             async with asyncio.timeout(None if there else self.api.request_timeout):

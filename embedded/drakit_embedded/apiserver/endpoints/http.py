@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 # k8s.io/apiserver/pkg/server/config.go MaxRequestBodyBytes
 BODY_BYTES = 3 * 1024 * 1024
 
-# Of an answer that takes long to be printed as YAML.
+# Bytes from which printing an answer as YAML takes long.
 _LONG_BYTES = 64 * 1024
-# Of one that takes long to be encrypted and sent.
+# Bytes from which encrypting and sending an answer takes long.
 _PIECES_BYTES = 1024 * 1024
 
 
@@ -68,10 +68,10 @@ class Handler:
         except web.HTTPRequestEntityTooLarge:
             return presented(request, refusal(statuses.too_large_body(BODY_BYTES)))
         except ClientConnectionResetError:
-            # The client left before its answer began. Nobody reads this one; raised, aiohttp would log a defect.
+            # The client left before its answer began. If this were raised, aiohttp would log an error.
             return web.Response(status=400)
         except Exception as error:
-            # A defect of this server; the client gets a Status all the same, and the log has the traceback.
+            # An error of this server: the client gets a Status all the same, and the log the traceback.
             log.exception("%s %s", request.method, request.raw_path)
             return refusal(statuses.internal(f"{type(error).__name__}: {error}"))
 
@@ -83,7 +83,7 @@ class Handler:
             found = await self._api.background.run(lambda: presented(request, response))
         if isinstance(found, web.Response) and _is_longer(found, _PIECES_BYTES):
             assert isinstance(found.body, bytes)
-            found.body = io.BytesIO(found.body)  # of which aiohttp writes 64 KiB at a time
+            found.body = io.BytesIO(found.body)  # aiohttp writes this in pieces of 64 KiB
         return found
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:

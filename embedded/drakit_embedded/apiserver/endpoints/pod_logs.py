@@ -28,7 +28,7 @@ _PARAMETERS = ("follow", "tailLines", "limitBytes", "sinceSeconds", "sinceTime",
 _CONNECT_SECONDS = 5.0
 _IDLE_SECONDS = 600.0
 _REFUSAL_BYTES = 10000
-# Reason and message of a kubelet's refusals; without a message it is the kubelet's own.
+# Reason and message for a kubelet's errors; without a message, the kubelet's own is used.
 _REFUSALS = {
     401: ("Unauthorized", "the server has asked for the client to provide credentials"),
     403: ("Forbidden", ""),
@@ -70,7 +70,7 @@ async def _pass_through(upstream: aiohttp.ClientResponse, request: web.BaseReque
         async for chunk in upstream.content.iter_any():
             await response.write(chunk)
     except UNREACHABLE:
-        # The head is out: all that can be done about a kubelet that goes away now is to end the stream.
+        # The response has begun: if the kubelet goes away now, the stream can only end.
         return response
     await response.write_eof()
     return response

@@ -34,9 +34,9 @@ from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.serving.background import Stretch
 
 _encode = msgspec.json.Encoder().encode
-# Longer lists are written in pieces.
+# Bytes from which a list is sent in pieces.
 _ONE_PIECE = 1024 * 1024
-# Records of which a table, say, is made in some 30 ms.
+# Records up to which a table is made at once, in some 30 ms.
 _FEW = 500
 _UNWRITABLE = READ_ONLY | {"componentstatuses"}
 T = TypeVar("T")
@@ -103,7 +103,7 @@ async def _review(call: Call) -> web.StreamResponse:
 async def _list(call: Call) -> web.StreamResponse:
     watching = call.watched or call.query.flag("watch")
     form = call.form(listing=not watching, watching=watching)
-    # Only a path of watches has a name here: then one object is what is watched.
+    # Only the older watch paths have a name here: one object is watched.
     options = list_options.decode(call.served, call.query, watch=watching, name=call.target.name)
     if watching:
         return await _watch(call, options, form)
@@ -158,14 +158,14 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
     form = call.form(listing=True)
     options = list_options.decode(call.served, call.query)
     wanted = deletes.options(await call.body(), call.content_type, call.query)
-    # What is to be deleted is listed in pages, which matters for lists of a version.
+    # Objects to delete are listed in pages, which matters for lists at a version.
     options = options._replace(limit=options.limit or sys.maxsize)
     page = await _page(call, options)
     stretch = Stretch()
     for record in page.records:
         await call.api.turns.take(partial(_delete_listed, call, record, wanted), len(record.body))
         await stretch.pause()
-    # As they were listed, not as they were deleted (DeleteCollection in registry/generic/registry/store.go).
+    # Answer with the objects as listed, not as deleted (DeleteCollection in registry/generic/registry/store.go).
     return call.answer(form.many(*page).whole())
 
 
@@ -184,7 +184,7 @@ async def _get(call: Call) -> web.StreamResponse:
 
 def _in_protobuf(call: Call) -> web.StreamResponse | None:
     """Encode the object as protobuf; None if its kind has no protobuf message."""
-    # Imported here: no client that is started with a cluster asks for it.
+    # Imported here, as none of a cluster's own clients asks for it.
     from drakit_embedded.apiserver.wire import protobuf_answers
 
     kind = call.served.kind
@@ -220,7 +220,7 @@ async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
     raw = await call.body()
-    # What is applied may be new, but for its status.
+    # Apply can create an object, but not by its status.
     may_be_new = applying and not subresource
     find = (lambda: None) if may_be_new else call.record
     patch = await call.read(lambda: patches.parse(raw, content_type, find), raw)
@@ -250,7 +250,7 @@ async def _delete(call: Call) -> web.StreamResponse:
 
 async def _get_status(call: Call) -> web.StreamResponse:
     if call.served.kind.group == "resource.k8s.io":
-        # The status of these kinds has no table: kubectl gets the object, and makes one of its own.
+        # The status of these kinds has no table: kubectl gets the object, and formats it itself.
         return call.answer(forms.Plain(call.served).one(call.record()))
     return await _get(call)
 

@@ -24,10 +24,10 @@ _EXTRA = "authentication.kubernetes.io/"
 # What kubelets ask for, and what their pods get for it, so that old clients that never read a token again keep working.
 WARNED_SECONDS = 3607
 _EXTENDED_SECONDS = 365 * 24 * 3600
-# A clock may be so much behind (gopkg.in/go-jose/go-jose jwt.DefaultLeeway).
+# Tolerated difference of clocks (gopkg.in/go-jose/go-jose jwt.DefaultLeeway).
 _LEEWAY = 60
 _REMEMBERED = 1000
-# Sort of object that a token is bound to, and its collection.
+# The collection of each kind of object that a token can be bound to.
 _BOUND = {"secret": "secrets", "pod": "pods", "node": "nodes"}
 
 
@@ -40,7 +40,7 @@ class AccountTokens:
 
     def __init__(self, store: Store, key: SigningKey) -> None:
         self._store, self._key = store, key
-        # A signature is checked once; what the claims name is looked up each time.
+        # A signature is checked once; the objects that the claims name are looked up each time.
         self._verified: dict[str, Claims] = {}
 
     def issue(self, account: Record, bound: dict[str, Record | str], audiences: Sequence[str], seconds: int) -> str:
@@ -92,7 +92,7 @@ class AccountTokens:
     def _claims(self, token: str) -> Claims | None:
         claims = self._verified.get(token)
         if claims is None:
-            # Nothing is imported for what cannot be a token.
+            # Return early for what cannot be a token, without importing the library.
             claims = self._key.verified(token) if token.count(".") == 2 and token.startswith("ey") else None
             if claims is not None:
                 if len(self._verified) >= _REMEMBERED:

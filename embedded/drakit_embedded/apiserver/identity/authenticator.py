@@ -43,7 +43,7 @@ class Authenticator:
         self, store: Store, tokens: Mapping[str, User], key: SigningKey, *, certificates: bool = False
     ) -> None:
         self._tokens = dict(tokens)
-        # By the header that most requests have. A lookup compares hashes: how long it takes tells nothing of a token.
+        # By the whole header, as most requests have it. A dict compares hashes, so timing tells nothing of a token.
         self._headers = {f"Bearer {token}": user for token, user in tokens.items()}
         self._certificates = certificates
         self._shown: WeakKeyDictionary[ssl.SSLObject, User | Literal[False]] = WeakKeyDictionary()
@@ -73,7 +73,7 @@ class Authenticator:
         """Find whose a token is, if it is meant for one of the audiences."""
         user = self._tokens.get(token)
         if user is not None:
-            # Static tokens are for this server alone.
+            # Static tokens have this server as their only audience.
             return Reviewed(user, [ISSUER]) if ISSUER in audiences else Reviewed(None, error=_INVALID)
         try:
             found = self.accounts.user(token, audiences)

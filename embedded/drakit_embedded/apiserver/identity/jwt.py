@@ -88,7 +88,7 @@ class SigningKey:
         from jwt import InvalidTokenError
 
         if "=" in token:
-            return None  # the library takes padding, which tokens have not
+            return None  # the library accepts padding, which tokens do not have
         try:
             found = self._library().decode_complete(token, self._key.public_key(), algorithms=[self._algorithm])
             if found["header"].get("kid", self._id) != self._id:

@@ -28,9 +28,9 @@ class User:
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # Members of system:masters may do everything.
+    # Whether the user is in system:masters, who may do everything.
     superuser: bool = field(init=False)
-    # The node that a kubelet is the user of (pkg/auth/nodeidentifier); None for everybody else.
+    # The node whose kubelet this is (pkg/auth/nodeidentifier); None for other users.
     node: str | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ def authenticated(user: User) -> User:
     return replace(user, groups=(*user.groups, AUTHENTICATED))
 
 
-# The server's own requests (k8s.io/apiserver/pkg/server: the privileged loopback client).
+# The user of the server's own requests (k8s.io/apiserver/pkg/server: the privileged loopback client).
 LOOPBACK = User("system:apiserver", groups=(MASTERS, AUTHENTICATED))
 # The holder of a server's own token.
 ADMIN = User("drakit-admin", "drakit-admin", groups=(MASTERS, AUTHENTICATED))

@@ -44,7 +44,7 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
     _check(kind, config)
     live = shown = completed(stored or {}, kind.api_version, kind.kind)
     if kind.kind in KINDS:
-        # Embedded objects are compared as values, and printed anew only with a change.
+        # Objects in raw extensions are compared as values, and encoded anew only if they changed.
         live, config = print_sorted(completed(shown, kind.api_version, kind.kind)), print_sorted(config)
     current: list[Entry] = stored["metadata"].get("managedFields", []) if stored is not None else []
     if not current and stored is not None:

@@ -22,7 +22,7 @@ def completed(obj: Object, api_version: str, kind: str) -> Object:
     """Complete an object of a version of a kind, and set its ``kind`` and ``apiVersion``."""
     types, struct = structures.types_named(api_version, kind)
     found = _struct({**obj, "kind": kind, "apiVersion": api_version}, types, struct)
-    # Nobody merges who owns what.
+    # managedFields are not merged themselves.
     found["metadata"].pop("managedFields", None)
     return found
 

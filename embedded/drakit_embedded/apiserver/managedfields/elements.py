@@ -14,11 +14,11 @@ from typing import Any
 
 from drakit_api.golang.gostrings import quote
 
-# Stands in a tree for the field itself, where fields below it belong to the set as well.
+# Marks a field as a member of the set where fields below it are members, too.
 SELF = "."
 _KINDS = "fkvi"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
-# Go's JSON escapes what could end a script in a page.
+# Go's JSON encoder escapes these for HTML.
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 

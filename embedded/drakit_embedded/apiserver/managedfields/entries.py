@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 Entry = dict[str, Any]
 UPDATE, APPLY = "Update", "Apply"
 _FIELDS_TYPE = "FieldsV1"
-# DefaultMaxUpdateManagers; the oldest are merged into one.
+# DefaultMaxUpdateManagers: beyond it, the oldest are merged into one.
 _MOST_UPDATERS = 10
 _ANCIENT = "ancient-changes"
 
@@ -105,7 +105,7 @@ def capped(entries: list[Entry]) -> list[Entry]:
         return entries
     kept = {identity(entry): entry for entry in entries}
     first: dict[str, Identity] = {}
-    # What the entries of "ancient changes" are made of, once all are known.
+    # Collected first, to build the entries "ancient-changes" from at the end.
     merged: dict[Identity, list[Tree]] = {}
     for entry in sorted(updaters, key=lambda entry: (entry.get("time") or "", name(identity(entry)))):
         if excess == 0:

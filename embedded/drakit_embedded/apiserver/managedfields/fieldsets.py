@@ -16,9 +16,9 @@ from drakit_embedded.apiserver.managedfields.elements import SELF
 
 Tree = dict[str, Any]
 Path = tuple[str, ...]
-# A field that belongs to a set, with nothing below it.
+# A member of a set, with nothing below it.
 LEAF: Tree = {}
-# Texts are in order as they are, as long as there are only fields.
+# Sorting by text is right as long as all elements are fields (``f:``).
 _PAST_FIELDS = "g"
 
 

@@ -9,7 +9,7 @@ from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.statuses import Cause
 
 _LONGEST = 128
-# Whom the objects belong to that a server makes itself.
+# The manager of objects that a server creates itself.
 SERVER = "kube-apiserver"
 
 

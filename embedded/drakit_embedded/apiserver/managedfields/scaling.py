@@ -21,12 +21,12 @@ def after(writer: Writer, current: list[Entry], *, before: int, now: int) -> lis
     version = writer.kind.api_version
     owners = {_in_scale(entry) for entry in current if entry["apiVersion"] == version and _owns(entry)}
     if owners and before != now:
-        # Zero is left out of a Scale, and nobody owns what is not there.
+        # A Scale omits zero replicas, and an absent field has no owner.
         owners = {Identity(writer.manager or "unknown", UPDATE, _SCALE_VERSION, "scale")} if now else set()
     kept = [_kept(entry, owners) for entry in current if entry["apiVersion"] == version]
     found = {entries.identity(entry): entry for entry in kept if entry["fieldsV1"]}
     for owner in owners - found.keys():
-        # They come back in the version of the workload, and without a time.
+        # New owners get an entry in the version of the workload, without a time.
         entry = entries.made(owner, version, _REPLICAS, None)
         found[entries.identity(entry)] = entry
     return entries.in_order(list(found.values()))

@@ -18,7 +18,7 @@ from drakit_embedded.apiserver.managedfields.completion import zero_of
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
 from drakit_embedded.apiserver.scheme import structures
 
-# Stands for a value that is not there; null is a value.
+# An absent value; null is a value.
 ABSENT: Final[Any] = object()
 # k8s.io/apimachinery/pkg/util/managedfields/internal/stripmeta.go; what of it no type has is left out. Typed objects
 # are not even asked for these; of plain ones they are taken away at the end, because pruning needs them.
@@ -47,12 +47,12 @@ class Leaf:
 class Field(NamedTuple):
     """A field of a struct."""
 
-    # "" for what nobody ever owns, of typed objects.
+    # "" for fields that nobody ever owns, in typed objects.
     element: str
     shape: Shape
-    # What it is when it is absent; ``ABSENT`` if it may be absent.
+    # The value of an absent key; ``ABSENT`` if there is none.
     zero: Any
-    # Whether being empty is being absent.
+    # Whether an empty value counts as absent.
     omits_empty: bool
 
 

@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.managedfields.versions import Comparisons, Unknow
 from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-# Who is said to manage what an object without entries had when it was first applied to.
+# Manager of the fields that an object without entries had before its first apply.
 _BEFORE_FIRST_APPLY = "before-first-apply"
 _NOTHING: Object = {}
 
@@ -96,7 +96,7 @@ def _taken(
     if len(others) < len(left):
         previous = next(entry for entry in left if entries.identity(entry) == who)
         fields = fieldsets.union(fields, previous["fieldsV1"])
-    # Most writers own the same fields time and again.
+    # Most writers own the same fields each time.
     stood = next((entry for entry in before if entries.identity(entry) == who), None)
     if stood is not None and stood["fieldsV1"] == fields:
         return [*others, {**stood, "time": metadata.timestamp()}]

@@ -92,7 +92,7 @@ def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
         convert, shape = converter(kind, api_version), shapes.typed(api_version, kind.kind)
         before, after = (convert.from_storage(obj) if convert and obj else obj for obj in (old, new))
         if api_version != kind.api_version:
-            # Converting takes them through JSON, and what is embedded through maps.
+            # Upstream converts through JSON here, and raw extensions through maps.
             before, after = (print_sorted(completed(obj, api_version, kind.kind)) for obj in (before, after))
         return compare(before, after, shape)
 
@@ -105,7 +105,7 @@ def of_plain(kind: Kind, live: Object, new: Object, reset: Tree) -> Comparisons:
     def compared(api_version: str) -> Comparison:
         if api_version == kind.api_version:
             return compare(live, new, shapes.plain(api_version, kind.kind))
-        # Converting takes them through their Go types.
+        # Upstream converts through the Go types here.
         shape = shapes.typed(api_version, kind.kind)
         return compare(_as_typed(live, kind, api_version), _as_typed(new, kind, api_version), shape)
 

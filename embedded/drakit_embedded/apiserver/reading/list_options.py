@@ -42,7 +42,7 @@ class ListOptions(NamedTuple):
     selection: Selection
     watch: bool
     bookmarks: bool
-    # As it was sent; empty for the newest.
+    # ``resourceVersion`` as it was sent; empty for the newest.
     version: str
     match: str
     seconds: int
@@ -66,7 +66,7 @@ def decode(served: Served, query: Query, *, watch: bool = False, name: str | Non
     version, match, token = query.text("resourceVersion"), query.text("resourceVersionMatch"), query.text("continue")
     initial = query.flag("sendInitialEvents") if query.given("sendInitialEvents") else None
     if watching and initial is None and not match and version in ("", "0"):
-        # Who does not say where to start gets what there is (SetListOptionsDefaults).
+        # A watch without a start version begins with the current objects (SetListOptionsDefaults).
         initial, match = True, _NOT_OLDER
     faults = _watch_faults(match, initial, token) if watching else _list_faults(version, match, initial, token)
     if faults:

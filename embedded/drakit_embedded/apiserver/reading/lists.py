@@ -25,7 +25,7 @@ _PAGE_TOO_OLD = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
-# In a token: whatever is there now, after a given key.
+# Version in a token for a list that continues with the objects as they are then.
 _LATEST = -1
 
 
@@ -55,7 +55,7 @@ class Found(NamedTuple):
         """Select the records, and cut them to one page."""
         records, options = self.records, self.options
         chosen = options.selection
-        # From the cache, as version 0 asks for, everything comes at once.
+        # Version 0 asks for the cache, which ignores the limit.
         limit = options.limit if options.version != "0" else 0
         if chosen:
             records = [record for record in records if chosen.matches(record)]
@@ -110,7 +110,7 @@ def _start(store: Store, options: ListOptions, namespace: str | None) -> _Start:
         return token if token.version > 0 else _Start(store.version, token.after)
     if version is not None and version > store.version:
         raise statuses.too_large_version(version, store.version)
-    # A page of a version is of exactly that one, also if nothing else says so.
+    # A page of a list is of exactly that version, also without ``resourceVersionMatch``.
     if version and (options.match == "Exact" or (options.limit > 0 and not options.match)):
         return _Start(version, None)
     return _Start(store.version, None)

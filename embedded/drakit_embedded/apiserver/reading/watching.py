@@ -30,9 +30,9 @@ from drakit_embedded.serving.background import Stretch
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _SHORTEST_SECONDS = 1800
 _BOOKMARK_SECONDS = 55.0
-# Lines that wait together are written together, up to this size.
+# Bytes up to which waiting lines are joined to one write.
 _WRITE_BYTES = 32 * 1024
-# Watchers that are woken together ask for the same lines soon after each other.
+# Watchers that are woken together ask for the same lines at almost the same time.
 _SHARED_LINES = 64
 _encode = msgspec.json.Encoder().encode
 
@@ -51,13 +51,13 @@ class Watch:
         self._seconds = options.seconds or _SHORTEST_SECONDS * random.uniform(1, 2)  # noqa: S311
         begins = options.initial_events
         self._end_marked = begins and options.bookmarks
-        # Position and initial objects are of one moment: what changes while those are written comes after them, once.
+        # Taken together: changes that happen while the initial objects are sent follow after them, once.
         self._version = store.version
         asked = _asked(options.version)
-        # A version that is not there yet is waited for, and what is before it is not shown.
+        # For a version that is yet to come, wait, and send nothing before it.
         self._after = asked if asked > store.version else 0
         position = self._collection.position(store.version if begins else asked or store.version)
-        # The first change that may concern this watch and has not been read; None while it sleeps.
+        # Position of the first unread change that may concern this watch; None while it sleeps.
         self._unread: int | None = position or 0
         present = self._collection.select(namespace) if begins else ()
         self._initial = [record for record in present if self._selection.matches(record)]
@@ -100,7 +100,7 @@ class Watch:
             await self._write_initial(response)
             while True:
                 self._wake.clear()
-                # Of the moment at which the changes are read: while they are written, others happen.
+                # Fixed when the changes are read: others happen while they are sent.
                 version = self._store.version
                 if not await self._write_changes(response):
                     return
@@ -218,7 +218,7 @@ def _asked(version: str) -> int:
     try:
         return resource_version(version) or 0
     except ValueError as error:
-        # Unlike a list's, a fault of the client that the real server takes for one of its own.
+        # Unlike for a list, the real server answers 500, although the client is at fault.
         raise StatusError(500, "", str(error)) from None
 
 

@@ -28,12 +28,12 @@ class Served:
     kind: Kind
     strategy: Strategy
     collection: Collection
-    # What answers to writes warn of, where nothing in the cluster acts on the kind.
+    # The warning to whoever writes the kind, if nothing in the cluster acts on it; else empty.
     stored_only: str
     converter: conversion.Converter | None = field(init=False)
-    # What answers to requests in this version warn of.
+    # Warnings about requests in this version, if it is deprecated.
     warnings: tuple[str, ...] = field(init=False)
-    # What field selectors may name, and the path of each.
+    # Names that field selectors may use, and the path of each.
     fields: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class Catalog:
         """Collect the kinds to serve; ``beside`` are the other parts of the cluster that are drakit's own."""
         check(runtime_config)
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
-        # The minor release that is emulated.
+        # The emulated minor release.
         self.minor = int(gates.emulated_version.partition(".")[2])
         known = strategies.strategies()
         ours: frozenset[stored_only.Part] = frozenset({"apiserver", *beside})

@@ -18,14 +18,14 @@ from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
-# MaxSecretSize of pkg/apis/core/types.go, which is for config maps, too.
+# MaxSecretSize of pkg/apis/core/types.go, which also holds for config maps.
 _MOST_BYTES = 1024 * 1024
 
 
 def _create_namespace(obj: Object, cluster: Cluster) -> None:
     finalizers = obj["spec"].get("finalizers") or []
     obj["spec"]["finalizers"] = finalizers if "kubernetes" in finalizers else [*finalizers, "kubernetes"]
-    # A generated name has not been there for the defaults.
+    # A generated name did not exist yet when the defaults were set.
     _name_label(obj)
 
 
@@ -191,7 +191,7 @@ _EVENT_FIELDS = (
     "source",
     "type",
 )
-# As they are called in events.k8s.io (k8s.io/kubernetes/pkg/apis/events/v1/conversion.go).
+# Field names of events.k8s.io (k8s.io/kubernetes/pkg/apis/events/v1/conversion.go).
 _NEW_EVENT_FIELDS = {
     "metadata.name": "metadata.name",
     "metadata.namespace": "metadata.namespace",
@@ -202,14 +202,14 @@ _NEW_EVENT_FIELDS = {
 }
 _RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
-# What is deleted is shown once more, of these without other rules (ReturnDeletedObject in each kind's storage).
+# Kinds without other rules whose DELETE answers with the object (ReturnDeletedObject in their storage).
 _RETURNED = (
     ("", "resourcequotas"),
     *(("storage.k8s.io", plural) for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments")),
     ("storage.k8s.io", "volumeattributesclasses"),
 )
 _ADMISSION = "admissionregistration.k8s.io"
-# Nothing but their generation is their own.
+# Kinds without other rules that count their generation.
 _COUNTED = (
     *(
         (_ADMISSION, f"{phase}admission{kind}")

@@ -30,7 +30,7 @@ _EVENT_FIELDS = {
 }
 # Unlike in core/v1.
 _LEFT_OUT_IF_EMPTY = frozenset({"reportingController", "reportingInstance"})
-# The one kind of resource.k8s.io that there is in no stable version.
+# The one kind of resource.k8s.io that has no stable version.
 _ALPHA_ONLY = "resourcepoolstatusrequests"
 _CORE_EVENT_FIELDS = {core: new for new, core in _EVENT_FIELDS.items()}
 

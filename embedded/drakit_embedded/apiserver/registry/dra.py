@@ -208,6 +208,6 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
         **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),
-        # In its stable version a rule that is deleted is not shown once more.
+        # In v1, DELETE answers with a Status rather than the deleted rule.
         **rules("devicetaintrules", "DeviceTaintRule", unconditional_update=False, returns_deleted=version != "v1"),
     }

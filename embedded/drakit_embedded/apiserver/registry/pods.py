@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
 _GRACE_SECONDS = 30
-# Always shown, like all times of the types of Go.
+# Times are shown even if null, as the Go type does not omit them.
 _CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
-# What a write of the status cannot take away by leaving it out.
+# Status fields that a write cannot remove by leaving them out.
 _KEPT_STATUS = ("qosClass", "observedGeneration", *CLAIM_FIELDS)
 
 
@@ -48,7 +48,7 @@ def default_spec(spec: Object, gates: FeatureGates) -> None:
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
-        # The name's former spelling, which is kept the same.
+        # ``serviceAccount``, the field's former name, has the same value.
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     for volume in spec.get("volumes") or ():
         set_defaults(volume, "core/v1.Volume", gates)
@@ -115,7 +115,7 @@ def _keep_addresses_alike(status: Object) -> None:
     """Set ``podIP`` to the first of ``podIPs``, or the other way round (pkg/apis/core/v1/conversion.go)."""
     one, every = status.get("podIP"), status.get("podIPs")
     if one and (not every or every[0].get("ip") != one):
-        # Older kubelets know the one only.
+        # Older kubelets set ``podIP`` only.
         status["podIPs"] = [{"ip": one}]
     elif every and not one:
         status["podIP"] = every[0].get("ip", "")
@@ -198,7 +198,7 @@ def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
         if field in before and status.get(field) is None:
             status[field] = before[field]
         elif status.get(field) == []:
-            # An empty list is a wish to forget them.
+            # An empty list removes them.
             del status[field]
     _keep_generations(status.get("conditions") or [], before.get("conditions") or [])
     _drop_disabled(status, before, cluster.gates)

@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.names import CPU_AND_MEMORY, is_standard_in_quota, is_whole
 
 _OF_PODS = CPU_AND_MEMORY | {"pods"}
-# Scope: the standard names that can be limited within it.
+# The standard resources that can be limited within each scope.
 _SCOPES = {
     "BestEffort": frozenset({"pods"}),
     "CrossNamespacePodAffinity": _OF_PODS,

@@ -107,48 +107,48 @@ def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) 
 class Strategy:
     """The rules of one kind; every member can be left at "no rule"."""
 
-    # Reads a body by the types of its kind, under a ``fieldValidation``; the second result are warnings.
+    # Decodes a body by the types of its kind, with ``fieldValidation``; also returns warnings.
     decode: Decode = decode_by_types
-    # The order and form in which an object is stored; what is long in it may be its text, as ``msgspec.Raw``.
+    # Converts to the order and form in which an object is stored; long parts may be encoded, as ``msgspec.Raw``.
     canonical: Callable[[Object, Cluster], Object] | None = None
     # Whether the validations below check metadata too.
     owns_metadata: bool = False
     # Fields for field selectors besides metadata.name and metadata.namespace, as dotted paths.
     fields: tuple[str, ...] = ()
-    # What they are where an object does not have them, if that is not the empty text.
+    # Their values where an object does not have them, if not empty.
     field_zeros: Mapping[str, str] = field(default_factory=dict)
     # Names and paths of all fields, where clients know some by other names than their paths.
     field_names: Mapping[str, str] = field(default_factory=dict)
     name_format: NameFormat = object_name
-    # Defaults of the API version; run whenever an object comes in.
+    # Sets the defaults of the API version, whenever an object comes in.
     default: Callable[[Object, Cluster], None] = nothing
-    # What is allocated, before anything else is looked at (BeginCreate and BeginUpdate in registry/store.go).
+    # Allocates (an address), before anything else is checked (BeginCreate and BeginUpdate in registry/store.go).
     begin_create: Begin | None = None
     begin_update: BeginUpdate | None = None
-    # Surrounds the storing of an object with what is stored of its allocations elsewhere.
+    # Stores what was allocated around the storing of the object.
     holding: Holding | None = None
     prepare_create: Callable[[Object, Cluster], None] = nothing
     prepare_update: Callable[[Object, Object, Cluster], None] = keep
     validate_create: Callable[[Object, Cluster], Sequence[FieldFault]] = fine
-    # What a client is told besides of a valid object that it has made or changed.
+    # Warnings to the client about a valid object that it has created or updated.
     warn_of_create: Callable[[Object], Sequence[str]] = no_warnings
     warn_of_update: Callable[[Object], Sequence[str]] = no_warnings
     validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    # The same where a valid spec stays as it was, for kinds with long ones; without it, all is validated again.
+    # The same where a valid spec is unchanged, for kinds with long specs; without it, everything is validated.
     validate_same_spec: Callable[[Object, Object], Sequence[FieldFault]] | None = None
     prepare_status: Callable[[Object, Object, Cluster], None] = keep
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    # The same for the subresource approval.
+    # The same for the subresource ``approval``.
     prepare_approval: Callable[[Object, Object, Cluster], None] = keep
     validate_approval: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    # Whether metadata.generation counts changes, and of which parts of the object.
+    # Whether metadata.generation counts changes, and of which parts.
     generation: bool = False
     counted: tuple[str, ...] = ("spec",)
     # Nodes register with their status; all other kinds with a status subresource start without.
     status_on_create: bool = False
     create_on_update: bool = False
     unconditional_update: bool = True
-    # Seconds of grace of a DELETE that asks for so many (or None); 0 is at once.
+    # Computes the grace period in seconds from the one that DELETE asks for (or None); 0 deletes at once.
     grace: Callable[[Object, int | None], int] | None = None
     # Called on an object whose deletion has begun but has to wait.
     on_deletion: Callable[[Object], None] | None = None

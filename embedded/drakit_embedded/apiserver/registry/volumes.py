@@ -29,7 +29,7 @@ def _start_claim(obj: Object, cluster: Cluster) -> None:
     """Complete data sources (DropDisabledFields, EnforceDataSourceBackwardsCompatibility, NormalizeDataSources)."""
     spec = obj["spec"]
     if (spec.get("dataSourceRef") or {}).get("namespace"):
-        # CrossNamespaceVolumeDataSource is off in every version.
+        # The gate CrossNamespaceVolumeDataSource is off in every version.
         del spec["dataSourceRef"]
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if reference is None and source is not None:

@@ -10,7 +10,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_embedded.api_groups import PRIORITIES
 
 GROUP = "apiregistration.k8s.io"
-# On objects that the server keeps in step with what it serves.
+# Label of objects that the server keeps in step with what it serves.
 MANAGED = {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
 
 

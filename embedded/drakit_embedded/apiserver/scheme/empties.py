@@ -12,9 +12,9 @@ from typing import Any
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Schema, Type
 
-# An empty list of one of them is a request to forget them.
+# Lists that are kept if empty, as that removes all items.
 _TOLD = frozenset({"managedFields", "resourceClaimStatuses", "nodeAllocatableResourceClaimStatuses"})
-# Types whose zero value is shown, or does not look like one.
+# Types whose zero value is not omitted, or is not empty in JSON.
 _SHOWN = ("struct", "quantity", "raw", "intorstring")
 
 

@@ -24,7 +24,7 @@ class Kind:
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     storage: str = ""
-    # Minor release that introduced the version of the kind; an emulated version before it does not serve it.
+    # The minor release that introduced the version of the kind; not served below it.
     since: int = 0
 
     @property
@@ -142,7 +142,7 @@ apiregistration.k8s.io/v1
 apiextensions.k8s.io/v1
   customresourcedefinitions CustomResourceDefinition cluster short=crd,crds cat=api-extensions sub=status
 """
-# Answered, never stored.
+# Requests that are answered and never stored.
 REVIEWS = frozenset(
     {
         "bindings",

@@ -43,7 +43,7 @@ def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> l
     owners = meta.get("ownerReferences") or []
     if len(owners) < 2:
         return []
-    # Their fields are texts and booleans.
+    # Owner references have only strings and booleans.
     kept: dict[frozenset[tuple[str, Any]], dict[str, Any]] = {}
     repeated = [
         owner.get("uid") or "" for owner in owners if kept.setdefault(frozenset(owner.items()), owner) is not owner

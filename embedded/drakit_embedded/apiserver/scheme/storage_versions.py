@@ -24,7 +24,7 @@ _HELD_BACK = {
     "storageversionmigrations": "v1beta1",
 }
 # Stable versions that are younger than the oldest release that can be emulated, and the beta version before them.
-# While a release back does not know a version, nothing is stored in it.
+# A version that the previous release does not know is not used for storage yet.
 _YOUNG = {
     "mutatingadmissionpolicies": (36, "v1beta1"),
     "mutatingadmissionpolicybindings": (36, "v1beta1"),

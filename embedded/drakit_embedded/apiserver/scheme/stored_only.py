@@ -20,7 +20,7 @@ class Unused(NamedTuple):
 
     part: Part
     missing: str
-    # How a cluster gets what acts on it, where that is not the part of Kubernetes alone.
+    # How to get a cluster that acts on it, where the real component alone is not enough.
     instead: str = ""
 
 
@@ -87,7 +87,7 @@ STORED_ONLY: dict[tuple[str, str], Unused] = {
     ("storagemigration.k8s.io", "storageversionmigrations"): Unused("controllers", "no object is rewritten for it"),
 }
 
-# How a cluster gets the part of Kubernetes; a real API server takes real controllers.
+# Options by which a cluster gets the real component; a real API server takes real controllers.
 _INSTEAD: dict[Part, str] = {
     "apiserver": "--real apiserver,controllers",
     "controllers": "--real controllers",
@@ -95,7 +95,7 @@ _INSTEAD: dict[Part, str] = {
     "kubelet": "--real kubelet",
 }
 _READ_MORE = 'docs/clusters.md, "Stored and nothing more"'
-# Refusals of what is drakit's limit, by (group, plural); both can be read.
+# Kinds, by (group, plural), that drakit's API server serves but refuses to write.
 NOT_WRITABLE: dict[tuple[str, str], str] = {
     (
         "apiextensions.k8s.io",

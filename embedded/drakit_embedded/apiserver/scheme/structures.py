@@ -29,7 +29,7 @@ _OF_EVERY_VERSION = frozenset(
         "Status",
     }
 )
-# What has no group.
+# Kinds without a group.
 UNVERSIONED = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"})
 _OF_YAML = "yaml: unmarshal errors:\n"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 _SHOWN = 5
-# The version of a store in which nothing has been written.
+# The version of a store before the first write.
 _BEFORE_ALL = 1
 
 
@@ -46,7 +46,7 @@ def is_whole(row: Row) -> bool:
     """Check whether a row is what was written."""
     try:
         return bool(checksum(*row[:-1]) == row.checksum)
-    except (TypeError, ValueError):  # bytes in place of a text, a text that is none
+    except (TypeError, ValueError):  # bytes in place of text, or malformed text
         return False
 
 

@@ -24,7 +24,7 @@ from drakit_embedded.apiserver.storage.damage import Damage, Row, checksum
 from drakit_embedded.apiserver.storage.mark import Mark
 
 _FORMAT = 2
-# Without checksums; such files get them when they are opened.
+# The layout without checksums; they are added when such a file is opened.
 _FORMER = 1
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS changes (
@@ -44,7 +44,7 @@ _ADD_CHECKSUMS = "UPDATE changes SET checksum = checksum_of(version, kind, names
 # Of new files: a slice of 40 KB is written in two thirds of the time that pages of 4 KiB take; larger ones would make
 # the write of a small object, which is one page, longer.
 _PAGE_BYTES = 8 * 1024
-# A checkpoint syncs the disk, which must not happen every few slices.
+# A checkpoint syncs the disk, so it must not happen every few slices.
 _CHECKPOINT_BYTES = 64 * 1024 * 1024
 
 
@@ -92,7 +92,7 @@ class Journal:
     @staticmethod
     def _open(path: Path, found: int) -> sqlite3.Connection:
         db = sqlite3.connect(path, isolation_level=None, timeout=0.2)
-        # A name that is damaged is to be shown, and the others to be read.
+        # Decode leniently, so that a damaged name can be shown and the other rows be read.
         db.text_factory = lambda text: text.decode(errors="surrogateescape")
         try:
             db.execute("PRAGMA locking_mode=EXCLUSIVE")

@@ -16,7 +16,7 @@ from drakit_client.files import regular_files
 
 log = logging.getLogger(__name__)
 
-_CONTENT = struct.Struct("<QQ")  # whose it is, and the version
+_CONTENT = struct.Struct("<QQ")  # identity of the data file, version
 _CHECKED = struct.Struct("<QQI")  # the same with its CRC-32
 
 

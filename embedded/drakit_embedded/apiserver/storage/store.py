@@ -29,7 +29,7 @@ from drakit_embedded.serving.background import LoopThread
 
 Key = tuple[str, str]
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
-# The values that field selectors of a kind can ask for.
+# Reads the values that field selectors of a kind can ask for.
 FieldValues = Callable[[Object], dict[str, str]]
 # Called with the position of a change.
 Wake = Callable[[int], None]
@@ -70,11 +70,11 @@ class Record:
     version: int
     body: bytes
     index: Index | FieldValues
-    # Bodies in other API versions, made when first asked for.
+    # Bodies in other API versions, encoded on first use.
     converted: dict[str, bytes] = field(default_factory=dict)
-    # Of embedded objects that came in another form than is printed; only updates ask for them.
+    # Embedded objects as the client sent them, if they are encoded otherwise; only updates need them.
     texts: raw_extensions.Texts | None = None
-    # Whether this process has found it valid. What comes from a file was, by another one, maybe with other gates.
+    # Whether this process has validated it; objects from a file may be of another process with other gates.
     is_valid: bool = False
 
     @property
@@ -133,13 +133,13 @@ class Collection:
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
-        # The newest event lines, which watchers share, and which they bound; keyed by (version, type and form).
+        # The newest encoded events, which watchers share, and whose number they limit; by (version, type and form).
         self.lines: dict[tuple[int, str], bytes] = {}
         self._keys: list[Key] = []
         self._events: list[Event] = []
         self._dropped = 0
         self._wakers: set[Wake] = set()
-        # Those who are told of one topic only, by its path and value.
+        # Listeners to changes of one topic only, by its path and value.
         self._topics: dict[str, dict[str, set[Wake]]] = {}
 
     def get(self, namespace: str, name: str) -> Record | None:
@@ -162,7 +162,7 @@ class Collection:
         if not past:
             return self.select(namespace, after)
         then = {**self.records, **past}
-        # In order but for what has been deleted since, which is quickly sorted in.
+        # Sorted except for objects that have been deleted since, so sorting is quick.
         keys = [*self._keys, *(key for key in past if key not in self.records)]
         keys.sort()
         start, end = _key_range(keys, namespace, after)
@@ -202,7 +202,7 @@ class Collection:
         return end
 
     def apply(self, event: Event) -> None:
-        """Make a change visible."""
+        """Show a stored change to readers and watches."""
         key = event.record.key
         if event.type == "DELETED":
             del self.records[key]
@@ -220,7 +220,7 @@ class Collection:
         states = [event.record] if event.previous is None else [event.record, event.previous]
         for path, by_value in self._topics.items():
             if not by_value:
-                continue  # Nobody asks any more, and fields may have to be read from the body.
+                continue  # No watch listens; reading the field may mean decoding the body.
             for value in {state.fields.get(path, "") for state in states}:
                 for wake in by_value.get(value, ()):
                     wake(position)
@@ -266,11 +266,11 @@ class Store:
         self._limit_events, self._limit_bytes = events or HISTORY_EVENTS, size or HISTORY_BYTES
         self._history: deque[Event] = deque()
         self._history_bytes = 0
-        # The newest version that has left the history.
+        # The newest version that is no longer in the history.
         self._compacted = 0
-        # Where changes are made and told of, whichever thread has thought of them.
+        # The loop in which changes are made and announced, whichever thread computed them.
         self.home: LoopThread | None = None
-        # Rows that nothing of the history needs any more, and that are not the newest of an object.
+        # Rows to be deleted: outside the history, and not the newest of an object.
         self._superseded: list[int] = []
 
     def collection(self, kind: str, fields: FieldValues, stored: StoredKind | None = None) -> Collection:
@@ -322,7 +322,7 @@ class Store:
             record.texts = tuple(_decode(texts))
         previous = collection.records.get(key)
         if change.deleted and previous is None:
-            # Files of former versions lack what the history replaced: nobody is told of changes without that.
+            # Files of former versions lack the replaced objects of the history, so watches cannot resume there.
             self._superseded.append(change.version)
             self._compacted = max(self._compacted, change.version)
             return
@@ -399,7 +399,7 @@ class Store:
         self._history_bytes -= len(event.record.body)
         event.collection.forget_oldest()
         self._compacted = max(self._compacted, event.version)
-        # What an event replaced is in the file for as long as watches may be told of it.
+        # The row that an event replaced stays in the file as long as the event is in the history.
         if event.previous is not None:
             self._superseded.append(event.previous.version)
         if event.type == "DELETED":
@@ -407,7 +407,7 @@ class Store:
 
     def _compact(self) -> None:
         if not self.version:
-            # Not all has been read, and perhaps it cannot be.
+            # The file has not been read completely, and perhaps cannot be.
             return
         if self._journal is not None and self._superseded:
             self._journal.compact(self._superseded, self._compacted, self.version)

@@ -23,11 +23,11 @@ from drakit_embedded.apiserver.wire import budget, protobuf
 
 _JSON = ("application/json", "")
 _YAML = "application/yaml"
-# What may stand behind a media type (Go's mime.ParseMediaType).
+# The parameters after a media type (Go's mime.ParseMediaType).
 _PARAMETERS = re.compile(r'[^;]*(?:;\s*[^\s=;]+=(?:"[^"]*"|[^;"\s]*)\s*)*;?\s*')
-# The type that kind and apiVersion are read into, as Go prints it.
+# The Go type into which kind and apiVersion are read, as messages name it.
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-# Where in its own source the real server has made its table of types.
+# The source file in which the real server creates its scheme, as messages name it.
 _SCHEME = "pkg/runtime/scheme.go:111"
 _TYPE_FIELDS = {"kind": "kind", "apiversion": "apiVersion"}
 _LONG_BYTES, _LONG_YAML_BYTES = 64 * 1024, 16 * 1024
@@ -77,7 +77,7 @@ def is_long(raw: bytes, media_type: str) -> bool:
     """Check whether it takes longer to read a body than others should wait for, some 50 ms."""
     if "yaml" not in media_type.lower():
         return len(raw) >= _LONG_BYTES
-    # YAML is read slowly, and a few aliases stand for a lot of it.
+    # YAML is slow to read, and a few aliases stand for a large value.
     return len(raw) >= _LONG_YAML_BYTES or b"*" in raw
 
 
@@ -99,7 +99,7 @@ def _from_json(raw: bytes) -> Any:
 
 
 def _from_yaml(raw: bytes) -> Any:
-    # Imported here: hardly any client sends YAML, and a start would be longer by a twentieth.
+    # Imported here: hardly any client sends YAML, and importing it takes a twentieth of a start.
     from drakit_embedded.apiserver.wire import yaml_bodies
 
     try:

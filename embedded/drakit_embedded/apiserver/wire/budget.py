@@ -14,7 +14,7 @@ MOST_VALUES = 200_000
 
 
 class TooDeepError(ValueError):
-    """More levels than ``DEEPEST``."""
+    """A value is nested deeper than ``DEEPEST`` levels."""
 
     def __init__(self) -> None:
         super().__init__(f"exceeded max depth: drakit's API server reads {DEEPEST} levels")

@@ -80,7 +80,7 @@ def _namespace(obj: Object) -> list[Any]:
 def _node(obj: Object) -> list[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     info = status.get("nodeInfo") or {}
-    # Where there are several, the last one counts.
+    # Of several, the last one counts.
     ready = conditions.find(reversed(status.get("conditions") or ()), "Ready")
     words = ["Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"]
     if spec.get("unschedulable"):

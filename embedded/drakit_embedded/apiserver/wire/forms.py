@@ -22,7 +22,7 @@ from drakit_embedded.apiserver.wire.negotiation import Conversion
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
 _META = "meta.k8s.io"
-# A list of a thousand slices is 40 MB: it goes out in pieces, so that it is not in memory a second and third time.
+# A list of a thousand slices is 40 MB: it is sent in pieces, to avoid a second and third copy in memory.
 _CHUNK_BYTES = 256 * 1024
 _META_VERSIONS = ("v1", "v1beta1")
 _INCLUDES = ("", "Metadata", "Object", "None")
@@ -154,7 +154,7 @@ class Partial:
         """Encode the metadata of the objects as a PartialObjectMetadataList."""
         head = self._list_head + _encode(metadata)
         if not records:
-            # An empty list is none: this one is made without the care that other lists are made with.
+            # The real server prints an empty list as null here, unlike elsewhere.
             return Parts(head + b',"items":null}\n')
         return Parts(head + b',"items":[', [self.one(record) for record in records], b"]}\n")
 
@@ -203,7 +203,7 @@ class Table:
         elif self._include == "None" and "annotations" not in metadata:
             shown = None
         else:
-            # That the initial objects have ended is told by an annotation, which always comes with its row.
+            # An annotation marks the end of the initial events, so it is always sent with its row.
             shown = self._partial(metadata)
         version = {"resourceVersion": metadata["resourceVersion"]}
         return self._table([{"cells": cells, "object": shown}], version)

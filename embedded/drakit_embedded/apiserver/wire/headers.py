@@ -9,5 +9,5 @@ from typing import Final
 
 UNCACHED: Final = {"Cache-Control": "no-cache, private"}
 JSON: Final = {**UNCACHED, "Content-Type": "application/json"}
-# As Go's http.Error writes it.
+# As Go's http.Error sends them.
 TEXT: Final = {**UNCACHED, "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}

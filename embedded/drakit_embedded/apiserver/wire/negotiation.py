@@ -14,11 +14,11 @@ from typing import NamedTuple
 from drakit_embedded.apiserver import statuses
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
-# What the real server says that it accepts.
+# The media types that the real server names in a 406.
 _NAMED = (JSON, YAML, PROTOBUF)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _WRITTEN = (JSON, YAML)
-# What the routes of the real server offer; none is for paths that are no routes.
+# The media types that a route of the real server offers; empty for paths that are no routes.
 OBJECT, COLLECTION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), ()
 
 
@@ -45,9 +45,9 @@ class _Clause(NamedTuple):
     options: dict[str, str]
 
 
-# Whether a conversion (or None) can be given.
+# Tells whether a conversion (or None) is supported.
 Allows = Callable[[Conversion | None], bool]
-# What ``sv``, the version of a schema, may be for objects; nothing else has one.
+# Allowed values of ``sv``, the version of a schema, for objects; nothing else has one.
 OF_OBJECTS, _NO_SCHEMA = ("", "v1"), ("",)
 
 

@@ -34,7 +34,7 @@ def presented(request: web.BaseRequest, response: web.StreamResponse) -> web.Str
     body = response.body
     assert isinstance(body, bytes)
     if found.media == negotiation.YAML and (refused or request.path not in _ALWAYS_JSON):
-        # Imported here: hardly any client takes YAML, and a start would be longer by a twentieth.
+        # Imported here: hardly any client accepts YAML, and importing it takes a twentieth of a start.
         from drakit_embedded.apiserver.wire import yaml_answers
 
         response.body = yaml_answers.write(body)

@@ -23,7 +23,7 @@ from drakit_api.objects.raw_extensions import Reread
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\0"
 _DEEPEST = 64
-# What values that are none raise: texts, JSON and how deep it is, floating point numbers, and times (of the last two).
+# Errors of malformed values: texts, JSON, floating point numbers, and times (the last two).
 _UNREADABLE = (UnicodeDecodeError, msgspec.DecodeError, RecursionError, struct.error, OSError, OverflowError)
 
 
@@ -125,7 +125,7 @@ def _message(name: str, data: memoryview, depth: int) -> Object:
         elif "<" in field.marks:
             obj |= decoded or {}
         elif "*" in field.marks or decoded not in ("", 0, False, None, {}, []):
-            # Go sends what is no pointer even if it is zero, and JSON leaves that out.
+            # Go sends zero values of fields that are no pointers, and JSON omits them.
             obj[field.name] = decoded
     return obj
 

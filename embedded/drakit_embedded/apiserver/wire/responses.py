@@ -12,7 +12,7 @@ from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire import headers
 
 _encode = msgspec.json.Encoder().encode
-# Characters of all warnings, and of one where they are more.
+# Limits in characters: of all warnings, and of each one beyond that.
 _MOST_WARNED, _LONGEST_WARNING = 4096, 256
 
 

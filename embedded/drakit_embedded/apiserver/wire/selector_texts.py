@@ -17,5 +17,5 @@ def printed(selector: Mapping[str, Any] | None) -> str:
         key, values = expression.get("key", ""), ",".join(sorted(expression.get("values") or ()))
         forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key}
         parts.append((key, forms.get(expression.get("operator", ""), f"!{key}")))
-    # Those of one key stay in their order.
+    # Requirements of one key stay in their order.
     return ",".join(part for _, part in sorted(parts, key=lambda part: part[0]))

@@ -14,7 +14,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import selector_texts
 from drakit_embedded.apiserver.wire.columns import NONE, UNKNOWN, Cells, age, age_of, duration, label_texts, name_of
 
-# Conditions of a job that are its status, the first that is true; None is a job that is being deleted (printJob).
+# Job conditions that are shown as its status, the first one that is true; None: being deleted (printJob).
 _JOB_STATUS = ("Complete", "Failed", None, "Suspended", "FailureTarget", "SuccessCriteriaMet")
 _SHOWN_METRICS = 2
 

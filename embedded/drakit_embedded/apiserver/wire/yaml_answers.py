@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-# What a reader of YAML may take for something else than a text (resolve.go and encode.go of gopkg.in/yaml.v2).
+# Strings that YAML would read as another type (resolve.go and encode.go of gopkg.in/yaml.v2).
 _AMBIGUOUS = re.compile(
     r"""
     | ~ | null | Null | NULL
@@ -25,7 +25,7 @@ _AMBIGUOUS = re.compile(
     re.VERBOSE,
 )
 
-# Of a list, in one piece.
+# Items of a list in one piece.
 _ITEMS = 32
 
 

@@ -33,7 +33,7 @@ _WORDS: dict[str, Any] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
 _PYTHON: dict[str, type] = {"bool": bool, "int": int, "float": float, "null": type(None)}
-# More decimal digits than these are none that fit into 64 bits.
+# Integers with more digits do not fit into 64 bits.
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]{0,19})")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE = re.compile(
@@ -41,7 +41,7 @@ _DATE = re.compile(
 )
 _SHOWN_WITHOUT_EXPONENT = 1e21
 _LEAST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1
-# How much of a document may come of aliases: 99 % of a small one, less of a large one.
+# The share of a document that may come from aliases: 99 % of a small one, less of a large one.
 _FREE_ALIASES, _FREE_NODES = 100, 1000
 _SMALL, _LARGE = 400_000, 4_000_000
 _NESTED = "exceeded maximum nesting depth"
@@ -59,11 +59,11 @@ def read(raw: bytes) -> tuple[Any, list[str]]:
     try:
         node = yaml_nodes.document(raw)
         value = reader.value(node) if node is not None else None
-        # Aliases may have put one part below another.
+        # By aliases, a value can contain another many times.
         budget.check(value)
         _check_finite(value)
     except yaml.MarkedYAMLError as error:
-        # Some builds of the parser have a limit of their own, which is farther away.
+        # Some builds of the parser have a limit of their own, which is higher.
         why = str(budget.TooDeepError()) if error.problem == _NESTED else _located(error)
         raise YamlError(f"yaml: {why}") from None
     except yaml.reader.ReaderError:
@@ -209,7 +209,7 @@ def _plain(text: str) -> Any:
         if _LEAST_INTEGER <= number <= _LARGEST_INTEGER:
             return number
     if _FLOAT.fullmatch(digits) and math.isfinite(amount := float(digits)):
-        # Go writes such a number without a point, so that it is one for integer fields.
+        # Go encodes such a number without a point, so that integer fields accept it.
         return int(amount) if amount.is_integer() and abs(amount) < _SHOWN_WITHOUT_EXPONENT else amount
     return text
 

@@ -13,7 +13,7 @@ import yaml
 
 from drakit_embedded.apiserver.wire import budget
 
-# The tag of a scalar that has none and stands without quotes.
+# The tag of a plain scalar (unquoted, without a tag).
 PLAIN: Final = "plain"
 _TEXT = "tag:yaml.org,2002:str"
 
@@ -33,7 +33,7 @@ class Scalar:
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """A list."""
+    """A YAML sequence."""
 
     line: int
     items: list[Node]
@@ -112,7 +112,7 @@ class _Composed:
 
     def _begin(self, event: yaml.NodeEvent, node: Scalar | Sequence | Mapping) -> None:
         if event.anchor is not None:
-            # It may be given again, and then stands for something else.
+            # An anchor may be defined again, for other values.
             self._anchors[event.anchor] = node
         self._add(node)
 

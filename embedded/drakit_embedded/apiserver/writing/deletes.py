@@ -127,7 +127,7 @@ def delete(
     updated = record if obj == before else api.store.put(served.collection, key, obj, dry_run=bool(wanted.dryRun))
     if obj["metadata"].get("finalizers") or begun is _Begun.WAITING:
         return Deleted(updated, False)
-    # What has grace, but none is left, is marked first and then deleted, which watchers see.
+    # A pod whose grace period is over is first marked and then deleted, and watchers see both.
     return Deleted(updated if wanted.dryRun else remove(api, served, key, obj), True)
 
 

@@ -15,7 +15,7 @@ from drakit_api.validation import selectors
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.serving.background import Background
 
-# Of all expressions of a body, in characters: fewer are compiled at once.
+# Characters of all expressions in a body up to which they are compiled in the event loop.
 _FEW = 1024
 
 

@@ -13,13 +13,13 @@ class Intent:
     """The default is the server's own: it may do everything, and its fields are nobody's."""
 
     user: User = LOOPBACK
-    # Who comes to own what is changed; None if the change has seen to that itself.
+    # The field manager of the changes; None if the change sets ``managedFields`` itself.
     writer: Writer | None = None
-    # What authorizers call an update.
+    # The verb that authorizers check, for an update.
     verb: str = "update"
-    # Everything is asked, and nothing stored.
+    # Run all checks, but store nothing.
     dry_run: bool = False
-    # For what an admitted request of another sort (a Binding, say) makes of an object.
+    # For the change of an object by an admitted request of another kind (a Binding).
     admitted: bool = False
 
 

@@ -13,7 +13,7 @@ from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-# The key of a list whose items are values: it is a set of them.
+# The merge key of a list that is a set of values.
 SET: Final = ""
 
 

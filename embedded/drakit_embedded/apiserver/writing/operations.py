@@ -14,7 +14,7 @@ from drakit_api.golang.gostrings import to_json
 
 Container = dict[str, Any] | list[Any]
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
-# No list has an index of more.
+# More digits than any index of a list has.
 _MOST_DIGITS = 18
 # JSONPatchMaxCopyBytes of k8s.io/apiserver/pkg/server/config.go, for all operations together
 _MOST_COPIED = 3 * 1024 * 1024
@@ -127,7 +127,7 @@ def _index(count: int, key: str) -> int:
     """Parse an index of a list with ``count`` items; a negative one counts from the end."""
     if _INDEX.fullmatch(key) is None:
         raise OperationError(f"value was not a proper array index: {key}")
-    # What it cannot be is not read: numbers that are too long cost too much, and have leading zeros at best.
+    # Numbers that are too long would take too long to parse, and cannot be an index.
     digits = key.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _MOST_DIGITS:
         raise OperationError(f"Unable to access invalid index: {key}")

@@ -39,7 +39,7 @@ class Patch(NamedTuple):
 
     type: PatchType
     content: Any
-    # What strict reading says of keys that stand twice, or that no operation has.
+    # What strict decoding reports: repeated keys, and unknown keys of operations.
     complaints: Sequence[str] = ()
 
 
@@ -74,7 +74,7 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
         raise statuses.bad_request("invalid JSON patch") from None
     find()
     complaints: list[str] = []
-    # An object with a repeated key anywhere is Repeated as a whole; a list has to be looked through.
+    # An object with a repeated key anywhere in it is Repeated; a list has to be searched.
     if isinstance(content, gojson.Repeated | list):
         complaints = [f"duplicate field {quote(path)}" for path in dict.fromkeys(gojson.duplicates(content))]
         content = gojson.single(content)
@@ -93,7 +93,7 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
 
 def _configuration(raw: bytes, find: Callable[[], object]) -> Patch:
     """Parse an applied configuration; an empty document is an empty object."""
-    # Imported here: a start would be longer by a twentieth.
+    # Imported here: importing it takes a twentieth of a start.
     from drakit_embedded.apiserver.wire import yaml_bodies
 
     try:
@@ -180,14 +180,14 @@ def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
 
     def patched(stored: Object) -> Object:
         if not stored:
-            # Patching does not create, not even where updating does.
+            # A patch cannot create, not even a kind that an update can.
             raise statuses.absent(kind.plural, kind.group, key[1])
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": kind.kind, "apiVersion": kind.api_version, **stored}
         found = plain(typed, patch, node)
         if patch.type == "strategic":
-            # Merged into a Go type, which is what it is whatever the patch says.
+            # Upstream merges into a Go type, so a patch cannot change the kind.
             found |= {"kind": kind.kind, "apiVersion": kind.api_version}
             raw_extensions.print_sorted(found)
         else:

@@ -138,7 +138,7 @@ def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> No
     if not options.dryRun:
         marked = writes.update(api, served, key, mark, Intent(admitted=True), subresource="eviction").record
         if asked.resourceVersion is not None:
-            # It was the right one before it was changed here.
+            # The version was checked before the object was changed here.
             asked.resourceVersion = str(marked.version)
     deletes.delete(api, served, key, options, admitted=True)
 

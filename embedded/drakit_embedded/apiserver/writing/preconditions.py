@@ -12,7 +12,7 @@ from drakit_embedded.apiserver.requests import unsigned
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.store import Key
 
-# Where etcd has what is not under its plural, which a message shows.
+# Kinds that etcd stores under another name than their plural, for messages.
 _STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
 
 
@@ -30,7 +30,7 @@ def version_of(obj: Object) -> int:
 def check_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
     """Refuse with 409 a deletion that is meant for another object or version (BeforeDelete)."""
     meta = stored["metadata"]
-    # Not the plural, as elsewhere: upstream puts the kind where the resource belongs.
+    # Unlike elsewhere, upstream puts the kind here in place of the plural.
     if uid is not None and uid != meta["uid"]:
         why = (
             f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']}). "

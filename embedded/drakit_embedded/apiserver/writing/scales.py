@@ -70,7 +70,7 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
 
     def change(obj: Object) -> Object:
         preconditions.check_update(kind, obj, uid=meta.uid)
-        # Whether it is the right one is seen where it is of all updates.
+        # The update checks the version, as for all kinds.
         obj["metadata"]["resourceVersion"] = meta.resourceVersion
         if intent.writer is not None:
             before, entries = obj["spec"].get("replicas") or 0, obj["metadata"].pop("managedFields", [])

@@ -99,14 +99,14 @@ def create(
         api.authorizer.check(right)
     api.admission.validate(request, api)
     key: Key = (namespace or "", meta["name"])
-    # The storage says so, which a dry run does not reach.
+    # Upstream's storage reports this, which a dry run does not reach.
     if not intent.dry_run and _has_version(obj):
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     if key in served.collection.records:
         raise _taken(served, key, obj)
     request.commit()
     if not intent.dry_run:
-        # Its place among the others; the store has the number.
+        # The version that the store gives it is its place among the changes.
         meta["resourceVersion"] = "0"
     with _holding(served, None, obj, api, intent):
         record = _put(api, served, key, obj, _canonical(api, served, obj), intent)
@@ -216,7 +216,7 @@ def update(
     form = _canonical(api, served, new, old)
     if deletes.done(served, new, old):
         request.commit()
-        # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
+        # Watchers see the stored object; only this client sees the one it wanted (deleteWithoutFinalizers).
         record = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
             deletes.remove(api, served, key, old)
@@ -383,7 +383,7 @@ def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None)
     if old is None or "spec" not in old:
         return canonical(obj, api)
     if obj.get("spec") == old["spec"]:
-        # What is stored has that form already, and the spec is most of it.
+        # The stored spec, most of the object, has that form already.
         return {**canonical({**obj, "spec": {}}, api), "spec": old["spec"]}
     form = canonical(obj, api)
     spec = form.get("spec")

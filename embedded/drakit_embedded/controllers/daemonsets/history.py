@@ -33,7 +33,7 @@ class Revisions(NamedTuple):
 
 
 class History:
-    """ControllerRevisions of daemon sets."""
+    """Reads and writes the ControllerRevisions of daemon sets."""
 
     def __init__(self, informers: Informers) -> None:
         self._connection = informers.connection

@@ -25,7 +25,7 @@ class Plan:
 
     create: list[str] = field(default_factory=list)
     delete: list[Object] = field(default_factory=list)
-    # Of those that go: the ones that have ended, and are told about.
+    # Those of the deleted pods that have ended, for which events are written.
     ended: list[Object] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -96,7 +96,7 @@ def upkeep(view: DaemonSetView, may_delete_failed: Callable[[str], bool]) -> Pla
             plan.delete += [pod for pod in pods if not is_going(pod)]
     for node, pods in view.pods.items():
         if node not in view.fits:
-            # The scheduler will never place them; those that were there are the pod garbage collector's.
+            # The scheduler will never place new pods there; the pod garbage collector removes the old ones.
             plan.delete += [pod for pod in pods if not pod["spec"].get("nodeName") and not is_going(pod)]
     return plan
 
@@ -125,7 +125,7 @@ def _keep_two(plan: Plan, view: DaemonSetView, node: str, running: list[Object])
         return
     if len(running) == 1:
         return
-    # Here only the hash counts, as in upstream.
+    # As in upstream, only the hash is compared here, not the template generation.
     ordered = by_age(running)
     new = [pod for pod in ordered if (pod["metadata"].get("labels") or {}).get(node_fit.HASH_LABEL) == view.hash]
     old = [pod for pod in ordered if pod not in new]

@@ -22,7 +22,7 @@ from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.wire.headers import UNCACHED
 
-# To be changed when the documents about the same kinds change.
+# Part of the hash: change it when the documents change for the same kinds.
 _EDITION = "2"
 _encode = msgspec.json.Encoder().encode
 _JSON, _TEXT = "application/json", "text/plain; charset=utf-8"

@@ -102,7 +102,7 @@ def _extensions(number: int, described: Object) -> bytes:
 
 
 def _yaml(value: Any) -> str:
-    import yaml  # here, since a start would be longer by a twentieth
+    import yaml  # imported here, as it takes a twentieth of a start
 
     dumped: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=True)
     return dumped.removesuffix("...\n")

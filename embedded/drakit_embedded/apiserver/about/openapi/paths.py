@@ -46,7 +46,7 @@ _LOG = (
     *("container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "previous", "sinceSeconds", "stream"),
     *("tailLines", "timestamps"),
 )
-# Deleted objects that are still there when the answer is given, and are in it in spite of what is declared.
+# Kinds whose DELETE answers with the object, which is still there, although a Status is declared.
 _STAYING = frozenset({"namespaces"})
 
 

@@ -25,7 +25,7 @@ from drakit_embedded.apiserver.scheme.kinds import Kind
 REFERENCE = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _META_PACKAGE, _PACKAGE = "io.k8s.apimachinery.pkg.apis.", "io.k8s.api."
-# Those of the two groups that other programs of Kubernetes brought.
+# Packages of the two groups that come from other Kubernetes projects.
 _FOREIGN = {
     "apiregistration.k8s.io": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
     "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
@@ -38,7 +38,7 @@ _SIMPLE: dict[Shape, Object] = {
     "bytes": {"type": "string", "format": "byte"},
 }
 _ZEROS: dict[Shape, str | int | bool] = {"string": "", "int": 0, "bool": False}
-# Types that decode themselves are schemas of their own.
+# Types with decoders of their own have schemas of their own.
 _SPECIAL: dict[Shape, str] = {
     "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
     "time": f"{META}.Time",
@@ -50,7 +50,7 @@ _FIELDS_V1 = ("meta/v1.ManagedFieldsEntry", "fieldsV1")
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """``facts.json``."""
+    """What Kubernetes says about types beside their Go declarations: the content of ``facts.json``."""
 
     fields: dict[str, Object]
     definitions: dict[str, Object]
@@ -58,7 +58,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 @functools.cache
 def facts() -> Facts:
-    """Read once."""
+    """Read ``facts.json``, once."""
     raw = resources.files(__package__).joinpath("facts.json").read_bytes()
     return msgspec.json.decode(raw, type=Facts)
 

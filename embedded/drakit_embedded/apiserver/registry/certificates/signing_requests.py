@@ -63,7 +63,7 @@ def parsed(request: str) -> x509.CertificateSigningRequest:
         found = x509.load_der_x509_csr(block.content)
         organizations(found)
         found.public_key()
-    except Exception as error:  # of the library: ValueError, UnsupportedAlgorithm, and more of malformed keys
+    except Exception as error:  # the library raises ValueError, UnsupportedAlgorithm, and others for malformed keys
         raise MalformedRequest("asn1: structure error: malformed certificate request") from error
     return found
 

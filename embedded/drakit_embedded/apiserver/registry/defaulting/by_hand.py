@@ -28,7 +28,7 @@ _SCALE_DOWN = {
 def round_up(amounts: Object) -> None:
     """Round quantities up to thousandths: SetDefaults_ResourceList of pkg/apis/core/v1/defaults.go."""
     for name, amount in amounts.items():
-        # Nothing else is written with these suffixes, and nothing that small without them.
+        # These suffixes are written for quantities this small, and only for them.
         if amount.endswith(_SMALLER):
             nanos = Quantity.parse(amount).nanos
             amounts[name] = str(Quantity(-(-nanos // _MILLI) * _MILLI))

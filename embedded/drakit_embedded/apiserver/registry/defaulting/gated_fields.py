@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _CONTAINER = {"lifecycle.stopSignal": "ContainerStopSignals"}
-# Of each struct its fields with their gates; the struct on the way to a field goes with its last one.
+# Fields with feature gates, by struct; a struct on the path to a field is dropped when it gets empty.
 _GATES: dict[str, dict[str, str]] = {
     "batch/v1.JobSpec": {"scheduling": "WorkloadWithJob"},
     "coordination/v1.LeaseSpec": dict.fromkeys(("preferredHolder", "strategy"), "CoordinatedLeaderElection"),

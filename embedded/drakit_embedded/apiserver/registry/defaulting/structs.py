@@ -43,7 +43,7 @@ class _Plan:
 
     def __init__(self) -> None:
         self.statements: list[Statement] = []
-        # Fields with their zero values, if they are missing; structs among them, as these are never left out.
+        # Fields whose zero value is set if they are missing; among them structs, which are never omitted.
         self.zeros: list[tuple[str, Any]] = []
         self.made: list[str] = []
         self.below: list[tuple[str, Walk]] = []

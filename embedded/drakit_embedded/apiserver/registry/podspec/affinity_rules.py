@@ -81,7 +81,7 @@ def _selected_twice(keys: list[str], selector: Object, path: str) -> Errors:
     for requirement in selector.get("matchExpressions") or ():
         key = requirement.get("key") or ""
         if key in keys and key in known:
-            # Upstream leaves out the field that has the keys.
+            # Upstream omits the name of the field in the path.
             at = f"{path}[{len(keys) - 1 - keys[::-1].index(key)}]"
             yield invalid(at, key, "exists in both matchLabelKeys and labelSelector")
         known.add(key)

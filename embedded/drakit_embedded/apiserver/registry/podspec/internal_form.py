@@ -34,7 +34,7 @@ def _struct(struct: str) -> Printer:
             if tagged and field.omit and not item:
                 continue
             if field.go == "ObjectMeta":
-                # It is embedded, so that JSON has its fields in the place of it.
+                # An embedded struct: JSON has its fields in its place.
                 shown |= show(item)
             else:
                 shown[field.name if tagged else field.go] = show(item)
@@ -46,7 +46,7 @@ def _struct(struct: str) -> Printer:
 def _printer(kind: Type) -> Printer:
     zero = None if kind.pointer else _ZEROS.get(kind.shape)
     if kind.shape == "struct":
-        # Called late, so that a type is read only once it is met.
+        # Called late, so that a type is read only when it is needed.
         return lambda value: None if value is None and kind.pointer else _struct(kind.struct)(value or {})
     if kind.item is None:
         return lambda value: zero if value is None else value

@@ -8,7 +8,7 @@ from typing import Any
 from drakit_api.core.containers import containers_of
 from drakit_api.kubernetes_objects import Object
 
-# Sort of volume: where the name of a secret of the pod's namespace is in it.
+# Where each type of volume names a secret of the pod's namespace.
 _VOLUME_SECRETS = {
     "azureFile": ("secretName",),
     "cephfs": ("secretRef", "name"),

@@ -24,7 +24,7 @@ from drakit_embedded.apiserver.registry.podspec.containers import (
 )
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 
-# Of one part of a spec that is there; the path is that of the spec.
+# Validates one part of a spec, which is set; the path is that of the spec.
 Rule = Callable[[Object, str], Errors]
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -91,7 +91,7 @@ def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = (), *,
 
 
 def _not_static(claim: Object) -> FieldError:
-    # Upstream makes a path of no name.
+    # Upstream builds this path from an empty name.
     return forbidden("[]", "static pods do not support resource claims")
 
 
@@ -176,7 +176,7 @@ def _files(spec: Object, path: str) -> Errors:
             yield from env_rules.files(variables, f"{at}.env", volumes)
 
 
-# What each part has to be like, in the order of ValidatePodSpec.
+# The rule of each part, in the order of ValidatePodSpec.
 _RULES: tuple[tuple[str, Rule], ...] = (
     ("resources", resource_rules.of_pod),
     ("restartPolicy", _restart_policy),

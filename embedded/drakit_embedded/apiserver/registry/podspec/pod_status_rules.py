@@ -28,13 +28,13 @@ from drakit_api.validation.errors import (
 from drakit_embedded.apiserver.registry.podspec.network_rules import address
 from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
 
-# Fields that belong to the controllers and schedulers of resource claims, and how NodeRestriction spells them.
+# Status fields that kubelets may not write, and their names in NodeRestriction's messages.
 CLAIM_FIELDS = {
     "resourceClaimStatuses": "resource claim statues",
     "extendedResourceClaimStatus": "extended resource claim status",
     "nodeAllocatableResourceClaimStatuses": "node allocatable resource claim statuses",
 }
-# Container lists of the spec, and the status of each.
+# The lists of containers in the spec, and those of their statuses.
 CONTAINER_STATUSES = {
     "containers": "containerStatuses",
     "initContainers": "initContainerStatuses",

@@ -181,7 +181,7 @@ def _with_old_nodes(affinity: Object | None, was: Object | None) -> Object | Non
 def _difference(old: Object, new: Object) -> str:
     """Print a unified diff of the internal types (k8s.io/apimachinery/pkg/util/diff)."""
     before, after = (_lines(internal("PodSpec", spec)) for spec in (old, new))
-    # Without the lines that name files.
+    # Leave out the two lines with file names.
     return "".join(list(difflib.unified_diff(before, after))[2:])
 
 

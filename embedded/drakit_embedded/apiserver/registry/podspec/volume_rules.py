@@ -34,7 +34,7 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 2**32
 _OWN_NAME = "must not reference a PVC that gets created for an ephemeral volume"
 _OF_TEMPLATES = ("annotations", "labels")
-# In the order in which upstream asks; all but the first can be one too many. Two are misspelled in messages.
+# In upstream's order: the first source counts, a second one is an error. Two are misspelled in messages.
 _SORTS = (
     *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi"),
     *("glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc"),
@@ -204,7 +204,7 @@ def _token(token: Object, volume: str, path: str) -> Errors:
         yield invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
     if seconds > _LONGEST_TOKEN:
         yield invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
-    # Upstream names the volume, not the source.
+    # Upstream's path is that of the volume, not of the source.
     yield from not_reserved(target, f"{volume}.path") if target else [required(f"{volume}.path")]
 
 

@@ -17,12 +17,12 @@ from drakit_embedded.apiserver.registry.services import ip_texts
 from drakit_embedded.apiserver.registry.services.service_types import needs_address
 from drakit_embedded.apiserver.scheme import metadata
 
-# What drakit's clusters with a real API server have, too.
+# The same range as in drakit's clusters with a real API server.
 RANGE = ipaddress.IPv4Network("10.96.0.0/16")
 FAMILY = "IPv4"
-# That of the API server itself.
+# The address of the API server itself.
 FIRST = str(RANGE[1])
-# These are given last, so that users may ask for them (calculateRangeOffset).
+# Allocated last, so that users can ask for them (calculateRangeOffset).
 _KEPT_FREE = min(max(16, RANGE.num_addresses // 16), 256)
 _MANAGED_BY = "ipallocator.k8s.io"
 IsTaken = Callable[[str], bool]
@@ -52,7 +52,7 @@ def free(name: str, is_taken: IsTaken, *, dry_run: bool) -> str:
         StatusError: if the range is full.
     """
     if dry_run:
-        # Kubernetes does not look for one either.
+        # Kubernetes does not allocate one for a dry run, either.
         return str(RANGE.network_address)
     for address in _candidates():
         if not is_taken(address):

@@ -14,9 +14,9 @@ from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.services import service_types
 
 _FIRST, _LAST = 30000, 32767
-# These are given last, so that users may ask for them (calculateRangeOffset).
+# Allocated last, so that users can ask for them (calculateRangeOffset).
 _KEPT_FREE = min(max(16, (_LAST - _FIRST + 1) // 32), 128)
-# Dry runs are given ports above this one.
+# Dry runs are allocated ports above this one.
 _DRY = 32768
 
 

@@ -129,7 +129,7 @@ def _affinity(spec: Object) -> Errors:
     elif affinity == "None" and config is not None:
         yield forbidden(path, "must not be set when session affinity is None")
     elif affinity == "ClientIP":
-        # Defaults see to it that there is a number.
+        # Defaults have set the number.
         seconds = config["clientIP"]["timeoutSeconds"] if config else 0
         if not 0 < seconds <= _LONGEST_AFFINITY:
             detail = f"must be greater than 0 and less than {_LONGEST_AFFINITY}"

@@ -163,7 +163,7 @@ def _init_container(container: Object, path: str, around: Surroundings) -> Error
     yield from _common(container, path, around)
     yield from _restarts(container, path)
     yield from _unique(container, path, around)
-    # They run one by one.
+    # Init containers run one by one, so their host ports do not conflict.
     yield from _host_ports([(path, container)])
     if is_sidecar(container):
         yield from probe_rules.probes_and_hooks(container, path, around.spec)

@@ -26,7 +26,7 @@ _WRONG_KEY = (
 )
 _LONGEST_KEY = 253
 _SUBSCRIPTED = re.compile(r"(.+?)\['(.*)'\]", re.DOTALL)
-# Fields that downward API knows by name; of these, where each may be used.
+# Fields of the downward API, and in which places each may be used.
 _KNOWN_FIELDS = frozenset(
     {
         *("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"),

@@ -37,7 +37,7 @@ from drakit_embedded.quota.names import (
 
 NameRule = Callable[[str, str], Errors]
 
-# Supported by PodLevelResources, as its message lists them.
+# Resources supported at pod level, in the order of the message.
 _LISTED_OF_PODS = ("cpu", HUGE_PAGES, "memory")
 
 

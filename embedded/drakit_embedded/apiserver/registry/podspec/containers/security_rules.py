@@ -29,7 +29,7 @@ _IS_SYSCTL = re.compile(_SYSCTL)
 _LONGEST_SYSCTL = 253
 _OF_THE_NETWORK = ("net.",)
 _OF_MEMORY = ("kernel.shm", "kernel.msg", "fs.mqueue.")
-# Parts of security contexts that pods of Windows cannot have, as the spec's own and those of containers spell them.
+# Fields that Windows pods cannot have in security contexts, of pods and of containers.
 _NOT_WINDOWS = (
     *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls"),
     *("runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"),
