@@ -8,7 +8,7 @@ pkg/server/routes, kube-aggregator pkg/apiserver). Discovery is encoded once, as
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 from aiohttp import web
@@ -55,7 +55,7 @@ class Documents:
         catalog: Catalog,
         version: Object,
         address: Callable[[], str],
-        measured: Callable[[], str],
+        measured: Callable[[], Awaitable[bytes]],
         account_key: SigningKey,
     ) -> None:
         self._catalog, self._address, self._measured = catalog, address, measured
@@ -85,7 +85,7 @@ class Documents:
                 return issuer.keys(self._account_key)
             case ["metrics"] if path == "/metrics":
                 kind = {"Content-Type": _METRICS}
-                return web.Response(body=self._measured().encode(), headers={**headers.UNCACHED, **kind})
+                return web.Response(body=await self._measured(), headers={**headers.UNCACHED, **kind})
             case ["api" | "apis", *_]:
                 return self._discovery(request, segments)
             case [""] | ["index.html"] if path in ("/", "/index.html"):

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from aiohttp import ClientConnectionResetError, web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import requests, statuses
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.about.documents import Documents, page_not_found
@@ -56,7 +57,7 @@ class Handler:
         self._metrics = Metrics()
         told = discovery.version_info(version)
         self._documents = Documents(
-            api.catalog, told, address, lambda: self._metrics.text(api, watches, told), api.account_key
+            api.catalog, told, address, lambda: _exposition(self._metrics, api, watches, told), api.account_key
         )
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -143,6 +144,13 @@ class Handler:
                 user = asked.user = impersonation.impersonated(user, wanted, asked, api.authorizer.check, modes=modes)
         api.authorizer.check(asked)
         return user
+
+
+async def _exposition(counted: Metrics, api: Api, watches: Watches, version: Object) -> bytes:
+    # It takes a twentieth of a second to load, and few servers are ever asked.
+    from drakit_embedded.apiserver.endpoints import exposition
+
+    return await exposition.text(counted, api, watches, version)
 
 
 def _is_longer(response: web.StreamResponse, count: int) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -45,9 +47,10 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def lines(session: aiohttp.ClientSession, start: str = "") -> list[str]:
+    """Those that begin so, with whole numbers in their shortest form."""
     async with session.get("/metrics") as response:
         assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-        return [line for line in (await response.text()).splitlines() if line.startswith(start)]
+        return [line.removesuffix(".0") for line in (await response.text()).splitlines() if line.startswith(start)]
 
 
 @pytest.mark.slow
@@ -117,3 +120,9 @@ async def test_every_family_has_help_and_type_before_its_samples(session: aiohtt
             known.add(name)
         elif not line.startswith("#"):
             assert name in known or name.rpartition("_")[0] in known
+
+
+@pytest.mark.slow
+def test_the_library_is_not_loaded_before_somebody_asks() -> None:
+    code = "import sys, drakit_embedded.apiserver.server; sys.exit('prometheus_client' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
