@@ -12,8 +12,8 @@ import functools
 import itertools
 import operator
 import weakref
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from drakit_api.cel.device import attribute_value
 
 _T_co = TypeVar("_T_co", covariant=True)
 _T = TypeVar("_T")
+_K = TypeVar("_K")
+_Arguments = ParamSpec("_Arguments")
 
 # Numbers stand for objects in keys, where a reference would keep them alive. They are never used twice.
 _numbers = itertools.count(1)
@@ -36,6 +38,17 @@ def remember(memory: dict[Any, _T], key: Any, value: _T, limit: int = _REMEMBERE
         memory.pop(next(iter(memory)), None)
     memory[key] = value
     return value
+
+
+class OneOfEach(weakref.WeakValueDictionary[_K, _T]):
+    """Objects that are one wherever their keys are equal, as long as somebody holds them."""
+
+    def of(self, key: _K, make: Callable[_Arguments, _T], *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _T:
+        """Return the object of a key; make it from the arguments if nobody holds one."""
+        found = self.get(key)
+        if found is None:
+            found = self[key] = make(*args, **kwargs)
+        return found
 
 
 class AttributeValue:
@@ -55,7 +68,7 @@ class AttributeValue:
             self.problem = str(error)
 
 
-_VALUES: weakref.WeakValueDictionary[Hashable, AttributeValue] = weakref.WeakValueDictionary()
+_VALUES: OneOfEach[Hashable, AttributeValue] = OneOfEach()
 
 
 def attribute_of(published: Mapping[str, Any] | None) -> AttributeValue:
@@ -109,15 +122,12 @@ class Column(Generic[_T_co]):
         return found
 
 
-_COLUMNS: weakref.WeakValueDictionary[tuple[Any, ...], Column[Any]] = weakref.WeakValueDictionary()
+_COLUMNS: OneOfEach[tuple[Any, ...], Column[Any]] = OneOfEach()
 
 
 def column_of(values: tuple[_T, ...]) -> Column[_T]:
     """Return the column of these values: strings, or objects that are compared by identity."""
-    found = _COLUMNS.get(values)
-    if found is None:
-        found = _COLUMNS[values] = Column(values)
-    return found
+    return _COLUMNS.of(values, Column, values)
 
 
 def joined(parts: list[Column[_T]]) -> Column[_T]:
@@ -136,15 +146,12 @@ class Key:
         self.parts = parts
 
 
-_KEYS: weakref.WeakValueDictionary[Hashable, Key] = weakref.WeakValueDictionary()
+_KEYS: OneOfEach[Hashable, Key] = OneOfEach()
 
 
 def key_of(parts: Hashable) -> Key:
     """Return the key that stands for these parts, as long as somebody holds it."""
-    found = _KEYS.get(parts)
-    if found is None:
-        found = _KEYS[parts] = Key(parts)
-    return found
+    return _KEYS.of(parts, Key, parts)
 
 
 def union(masks: Iterable[int]) -> int:

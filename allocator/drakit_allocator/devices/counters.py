@@ -7,7 +7,6 @@ Semantics: ``checkAvailableCounters`` of ``structured/internal/experimental/allo
 
 from __future__ import annotations
 
-import weakref
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from drakit_allocator.devices.columns import remember
+from drakit_allocator.devices.columns import OneOfEach, remember
 from drakit_api.quantity import Quantity
 
 Needs = tuple[tuple[int, int], ...]  # (number of the counter in the pool's layout, amount in 1e-9 units)
@@ -97,9 +96,7 @@ def _spans(names: tuple[CounterName, ...]) -> list[tuple[int, int]]:
     return [(first[one], first[one] + size[one]) for one, _ in names]
 
 
-_LAYOUTS: weakref.WeakValueDictionary[tuple[tuple[CounterName, ...], frozenset[str]], Layout] = (
-    weakref.WeakValueDictionary()
-)
+_LAYOUTS: OneOfEach[tuple[tuple[CounterName, ...], frozenset[str]], Layout] = OneOfEach()
 
 
 class DuplicateCounterSet(ValueError):
@@ -118,16 +115,13 @@ class PublishedCounters:
         )
 
 
-_PUBLISHED: weakref.WeakValueDictionary[bytes, PublishedCounters] = weakref.WeakValueDictionary()
+_PUBLISHED: OneOfEach[bytes, PublishedCounters] = OneOfEach()
 
 
 def counters_of(counter_sets: Sequence[Mapping[str, Any]]) -> PublishedCounters:
     """Return the one object for all equal ``sharedCounters`` of v1 slices."""
     encoded = msgspec.json.encode(counter_sets)
-    found = _PUBLISHED.get(encoded)
-    if found is None:
-        found = _PUBLISHED[encoded] = PublishedCounters(counter_sets)
-    return found
+    return _PUBLISHED.of(encoded, PublishedCounters, counter_sets)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -155,20 +149,14 @@ class PoolCounters:
                 totals[set_name, counter] = total
         layout = _layout_of(tuple(totals), frozenset(names))
         amounts = tuple(totals.values())
-        known = _POOLS.get((layout, amounts))
-        if known is None:
-            known = _POOLS[layout, amounts] = PoolCounters(layout, amounts)
-        return known
+        return _POOLS.of((layout, amounts), PoolCounters, layout, amounts)
 
 
-_POOLS: weakref.WeakValueDictionary[tuple[Layout, tuple[int, ...]], PoolCounters] = weakref.WeakValueDictionary()
+_POOLS: OneOfEach[tuple[Layout, tuple[int, ...]], PoolCounters] = OneOfEach()
 
 
 def _layout_of(names: tuple[CounterName, ...], sets: frozenset[str]) -> Layout:
-    layout = _LAYOUTS.get((names, sets))
-    if layout is None:
-        layout = _LAYOUTS[names, sets] = Layout(names, sets)
-    return layout
+    return _LAYOUTS.of((names, sets), Layout, names, sets)
 
 
 class Availability:

@@ -6,14 +6,13 @@ without comparing expressions and amounts.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from drakit_allocator.devices.capacity import Amounts, BrokenRange, CapacityError, consumed, fits
-from drakit_allocator.devices.columns import remember
+from drakit_allocator.devices.columns import OneOfEach, remember
 from drakit_allocator.devices.traits import Capacity
 
 
@@ -74,7 +73,7 @@ class RequestKind:
         return amounts is not None and not isinstance(amounts, CapacityError) and fits(capacity.limits, amounts, taken)
 
 
-_KINDS: weakref.WeakValueDictionary[Any, RequestKind] = weakref.WeakValueDictionary()
+_KINDS: OneOfEach[Any, RequestKind] = OneOfEach()
 
 
 def kind_of(
@@ -90,10 +89,7 @@ def kind_of(
     """Return the one kind of all requests with these selectors (of class and request), capacities and so on."""
     rules = fractional, draws_counters, skips_broken
     key = (expressions, has_admin_access, _comparable(capacity), _text(tolerations), *rules)
-    found = _KINDS.get(key)
-    if found is None:
-        found = _KINDS[key] = RequestKind(expressions, has_admin_access, capacity, tolerations, *rules)
-    return found
+    return _KINDS.of(key, RequestKind, expressions, has_admin_access, capacity, tolerations, *rules)
 
 
 def _comparable(amounts: Amounts) -> tuple[tuple[str, int, str], ...]:

@@ -6,11 +6,10 @@ alike in it; a pool is its slices one after the other, so that a slice that chan
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from drakit_allocator.devices.columns import AttributeValue, Column, bits, remember
+from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, remember
 from drakit_allocator.devices.devices import PublishedSlice, Spoiled
 from drakit_allocator.devices.remembered_values import SelectorReading, selector
 from drakit_allocator.devices.traits import Capacity, capacities_of
@@ -130,7 +129,7 @@ class _Plan:
         self.reads = tuple([(number, name) for number, part in enumerate(parts) for name in part.names])
         self.reads_capacity = any(part.reads_capacity for part in parts)
         # By what is read: numbers of columns, which are never used twice. Pools hold them, not their numbers.
-        self.found: weakref.WeakValueDictionary[Hashable, PoolSelection] = weakref.WeakValueDictionary()
+        self.found: OneOfEach[Hashable, PoolSelection] = OneOfEach()
 
 
 # Driver, attributes, what is spoiled, and the number of devices of each slice.
@@ -158,16 +157,13 @@ class Schema:
         return found
 
 
-_SCHEMAS: weakref.WeakValueDictionary[_SliceSchemas, Schema] = weakref.WeakValueDictionary()
+_SCHEMAS: OneOfEach[_SliceSchemas, Schema] = OneOfEach()
 
 
 def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
     """Return the schema of slices with devices, one after the other."""
     parts = tuple([(one.pool[0], one.attribute_names, _spoiled(one), len(one)) for one in slices])
-    found = _SCHEMAS.get(parts)
-    if found is None:
-        found = _SCHEMAS[parts] = Schema(parts)
-    return found
+    return _SCHEMAS.of(parts, Schema, parts)
 
 
 def _spoiled(published: PublishedSlice) -> Spoiled:

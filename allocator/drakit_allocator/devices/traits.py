@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import msgspec
 
 from drakit_allocator.devices.capacity import Limits, parse_limits
-from drakit_allocator.devices.columns import Column, column_of
+from drakit_allocator.devices.columns import Column, OneOfEach, column_of
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, parse_consumption
 from drakit_api.quantity import Quantity, QuantityError
 
@@ -75,9 +74,9 @@ class Traits:
         return self._needs[1]
 
 
-_CAPACITIES: weakref.WeakValueDictionary[bytes, Capacity] = weakref.WeakValueDictionary()
-_TRAITS: weakref.WeakValueDictionary[bytes, Traits] = weakref.WeakValueDictionary()
-_COLUMNS: weakref.WeakValueDictionary[bytes, Column[Traits]] = weakref.WeakValueDictionary()
+_CAPACITIES: OneOfEach[bytes, Capacity] = OneOfEach()
+_TRAITS: OneOfEach[bytes, Traits] = OneOfEach()
+_COLUMNS: OneOfEach[bytes, Column[Traits]] = OneOfEach()
 
 
 def _digest(encoded: bytes) -> bytes:
@@ -86,20 +85,13 @@ def _digest(encoded: bytes) -> bytes:
 
 def _capacity_of(spec: Mapping[str, Any]) -> Capacity:
     key = msgspec.json.encode((spec.get("capacity"), bool(spec.get("allowMultipleAllocations"))))
-    found = _CAPACITIES.get(key)
-    if found is None:
-        found = _CAPACITIES[key] = Capacity(spec)
-    return found
+    return _CAPACITIES.of(key, Capacity, spec)
 
 
 def _traits_of(spec: Mapping[str, Any]) -> Traits:
     encoded = msgspec.json.encode(spec)
-    key = _digest(encoded)
-    found = _TRAITS.get(key)
-    if found is None:
-        # A copy of its own: traits outlive the slice they were read from, which is not to be kept for their sake.
-        found = _TRAITS[key] = Traits(msgspec.json.decode(encoded))
-    return found
+    # A copy of its own: traits outlive the slice they were read from, which is not to be kept for their sake.
+    return _TRAITS.of(_digest(encoded), lambda: Traits(msgspec.json.decode(encoded)))
 
 
 def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = False) -> Column[Traits]:
@@ -110,10 +102,7 @@ def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = Fal
     hidden = {"name", "attributes"} | ({"allowMultipleAllocations"} if hides_sharing else set())
     specs = [{key: value for key, value in device.items() if key not in hidden} for device in devices]
     key = _digest(msgspec.json.encode(specs))  # most slices are those of another node over again
-    found = _COLUMNS.get(key)
-    if found is None:
-        found = _COLUMNS[key] = column_of(tuple(map(_traits_of, specs)))
-    return found
+    return _COLUMNS.of(key, lambda: column_of(tuple(map(_traits_of, specs))))
 
 
 def capacities_of(traits: Column[Traits]) -> Column[Capacity]:

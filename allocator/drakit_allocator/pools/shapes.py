@@ -6,13 +6,12 @@ whose taints it tolerates is worked out once for a shape, as bits in the order o
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from drakit_allocator.devices.capacity import CapacityError, fits
-from drakit_allocator.devices.columns import Column, remember
+from drakit_allocator.devices.columns import Column, OneOfEach, remember
 from drakit_allocator.devices.counters import Consumers, Draw, PoolCounters
 from drakit_allocator.devices.request_kinds import RequestKind
 from drakit_allocator.devices.taints import untolerated
@@ -83,7 +82,7 @@ class Shape:
         return found
 
 
-_SHAPES: weakref.WeakValueDictionary[Hashable, Shape] = weakref.WeakValueDictionary()
+_SHAPES: OneOfEach[Hashable, Shape] = OneOfEach()
 
 
 def shape_of(traits: Column[Traits], counters: PoolCounters | None, *, overdraft_blocks: bool) -> Shape:
@@ -92,7 +91,4 @@ def shape_of(traits: Column[Traits], counters: PoolCounters | None, *, overdraft
     ``overdraft_blocks`` is ``Defect.OVERDRAFT_BLOCKS_POOL``: one overdrawn counter keeps everybody from all devices of
     the pool that draw from counters, be it from others.
     """
-    shape = _SHAPES.get((traits, counters, overdraft_blocks))
-    if shape is None:
-        shape = _SHAPES[traits, counters, overdraft_blocks] = Shape(traits, counters, overdraft_blocks)
-    return shape
+    return _SHAPES.of((traits, counters, overdraft_blocks), Shape, traits, counters, overdraft_blocks)

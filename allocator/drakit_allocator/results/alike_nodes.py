@@ -8,12 +8,11 @@ the other, and a solution holds for both when it is written down as positions.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.devices.columns import Key, bits, key_of, remember
+from drakit_allocator.devices.columns import Key, OneOfEach, bits, key_of, remember
 from drakit_allocator.devices.request_kinds import RequestKind
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.nodes import Node
@@ -34,7 +33,7 @@ class Criteria:
         self.attributes = attributes
 
 
-_KNOWN: weakref.WeakValueDictionary[Any, Criteria] = weakref.WeakValueDictionary()
+_KNOWN: OneOfEach[Any, Criteria] = OneOfEach()
 
 
 def criteria_of(claims: Iterable[ClaimRequests]) -> Criteria:
@@ -42,10 +41,7 @@ def criteria_of(claims: Iterable[ClaimRequests]) -> Criteria:
     requests = [one for claim in claims for alternatives in claim.requests for one in alternatives]
     kinds = tuple(dict.fromkeys(request.kind for request in requests))
     attributes = tuple(dict.fromkeys(attribute for request in requests for _, attribute in request.constraints))
-    found = _KNOWN.get((kinds, attributes))
-    if found is None:
-        found = _KNOWN[kinds, attributes] = Criteria(kinds, attributes)
-    return found
+    return _KNOWN.of((kinds, attributes), Criteria, kinds, attributes)
 
 
 def alike_key(pools: Sequence[PoolView], criteria: Criteria, allocated: AllocatedState, node: Node) -> Hashable | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from drakit_allocator.devices.devices import Device
 from drakit_allocator.pools.views import PoolView
@@ -14,11 +15,7 @@ class Numbering:
 
     def __init__(self, pools: Sequence[PoolView]) -> None:
         self.pools = pools
-        self.offsets: list[int] = []
-        size = 0
-        for pool in pools:
-            self.offsets.append(size)
-            size += pool.shape.size
+        self.offsets = [0, *accumulate(pool.shape.size for pool in pools)][: len(pools)]
 
     def place(self, position: int) -> tuple[int, int]:
         """Return the number of a device's pool, and its position there."""
