@@ -16,6 +16,7 @@ import msgspec
 from aiohttp import StreamReader
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,7 @@ def event(line: bytes) -> Object | Unreadable:
 
 
 def _can_be_followed(obj: Any, *, named: bool) -> bool:
-    metadata = obj["metadata"]
+    metadata: ObjectMeta = obj["metadata"]
     return isinstance(metadata["resourceVersion"], str) and (not named or isinstance(metadata["name"], str))
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 from drakit_api.limits import DNS_SUBDOMAIN_LENGTH
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, NotFound
 from drakit_client.resources import EVENTS
@@ -34,7 +35,7 @@ _COMBINED = "(combined from similar events): "
 
 def reference(obj: Object) -> Object:
     """Make an ObjectReference to an object that carries its own kind and apiVersion."""
-    metadata = obj["metadata"]
+    metadata: ObjectMeta = obj["metadata"]
     wanted = {
         "apiVersion": obj.get("apiVersion"),
         "kind": obj.get("kind"),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, Expired
@@ -37,7 +38,7 @@ _pause = asyncio.sleep
 
 def key_of(obj: ReadOnlyObject) -> Key:
     """Return ``(namespace, name)``; the namespace is empty for cluster-scoped objects."""
-    metadata = obj["metadata"]
+    metadata: ObjectMeta = obj["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
 
 

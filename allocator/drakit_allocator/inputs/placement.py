@@ -27,6 +27,7 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.search import Limits
 from drakit_api.core.node_selectors import node_selector
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 
 # Outcomes after which Kubernetes asks no other node.
 _ENDS = ("fits", "error", "timeout")
@@ -235,5 +236,5 @@ def _any(found: Sequence[Workload], pods: set[str], claims: set[str]) -> list[Wo
 
 
 def _names(obj: Object) -> tuple[str, str]:
-    metadata = obj["metadata"]
+    metadata: ObjectMeta = obj["metadata"]
     return metadata["name"], f"{metadata['namespace']}/{metadata['name']}"

@@ -30,6 +30,7 @@ from drakit_api.core.pod_claims import CLAIM_FINALIZER, pod_consumer
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import (
     AllocationResult,
+    ObjectMeta,
     ResourceClaim,
     ResourceClaimStatus,
     as_claim,
@@ -181,7 +182,7 @@ class Binder:
                 claim = await self._read(claim)
 
     async def _bind(self, pod: Object, node: str) -> Object:
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         kept = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
         binding = {
             "apiVersion": "v1",

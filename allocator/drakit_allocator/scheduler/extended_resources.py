@@ -16,6 +16,7 @@ from drakit_allocator.scheduler.nodes import resources
 from drakit_api.core.containers import is_sidecar
 from drakit_api.core.pod_claims import EXTENDED_CLAIM_ANNOTATION, controller_reference, is_for_extended
 from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.typed_objects import ObjectMeta
 
 GATE = "DRAExtendedResource"
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
@@ -67,7 +68,7 @@ def claim_for(pod: ReadOnlyObject, backed: Mapping[str, str]) -> dict[str, Any]:
     It has a name of its own, which in a cluster ends with five random letters.
     """
     requests = [request for resource in sorted(backed) for request in _requests(pod, resource, backed[resource])]
-    metadata = pod["metadata"]
+    metadata: ObjectMeta = pod["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata.get("uid", "")}
     return {
         "metadata": {

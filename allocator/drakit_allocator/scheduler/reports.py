@@ -22,6 +22,7 @@ from drakit_allocator.scheduler.queue import Entry
 from drakit_api.core.conditions import find
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.events import EventRecorder
@@ -109,7 +110,7 @@ class Reports:
 
 
 def _reference(pod: PodInfo) -> Object:
-    metadata = pod.obj["metadata"]
+    metadata: ObjectMeta = pod.obj["metadata"]
     return {
         "apiVersion": "v1",
         "kind": "Pod",

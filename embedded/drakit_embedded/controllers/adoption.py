@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from drakit_api.core import label_selectors
 from drakit_api.core.pod_claims import controller_reference
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.reflector import Key
 from drakit_client.resources import PODS, Resource
 from drakit_embedded.controllers.informers import Created, Informers
@@ -54,9 +55,9 @@ class PodOwnership:
             mine += [await self._patch_owners(pod, reference_to(self._owners, owner)) for pod in orphans]
         return mine
 
-    async def _patch_owners(self, pod: Object, change: Object) -> Object:
+    async def _patch_owners(self, pod: Object, change: ReadOnlyObject) -> Object:
         """Change one owner, by its uid: to do so again, before the reflector shows the change, changes nothing."""
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         patch = {"metadata": {"uid": metadata["uid"], "ownerReferences": [change]}}
         return await self._connection.patch(
             PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from drakit_api.core.pod_claims import POD_CLAIM_ANNOTATION, ClaimNotCreated, PodClaimError, check_owner, claim_name
 from drakit_api.kubernetes_objects import Object
-from drakit_api.typed_objects import OwnerReference, ResourceClaim, as_claim
+from drakit_api.typed_objects import ObjectMeta, OwnerReference, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
@@ -55,7 +55,7 @@ class ClaimTemplates:
                 fresh[pod_claim["name"]] = name
         if not fresh:
             return pod
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
         merged = {s["name"]: s["resourceClaimName"] for s in statuses if s.get("resourceClaimName")} | fresh
         patch = {

@@ -12,6 +12,7 @@ from drakit_api.core import conditions
 from drakit_api.core.pod_claims import controller_reference, is_terminal
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.errors import AlreadyExists, ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
@@ -155,7 +156,7 @@ class DeploymentController:
     async def _set_revision(self, deployment: Object, new: Object) -> None:
         """Write the revision into the deployment, where ``kubectl rollout history`` reads it."""
         revision = (new["metadata"].get("annotations") or {}).get(rollout.REVISION)
-        metadata = deployment["metadata"]
+        metadata: ObjectMeta = deployment["metadata"]
         if (metadata.get("annotations") or {}).get(rollout.REVISION) != revision:
             patch = {"metadata": {"annotations": {rollout.REVISION: revision}}}
             await self._connection.patch(DEPLOYMENTS, metadata["name"], patch, metadata["namespace"])
@@ -227,7 +228,7 @@ class DeploymentController:
             status = candidate.get("status") or {}
             seen = status.get("observedGeneration", 0) >= candidate["metadata"].get("generation", 0)
             if seen and not status.get("replicas") and not replicas_of(candidate):
-                metadata = candidate["metadata"]
+                metadata: ObjectMeta = candidate["metadata"]
                 await self._connection.delete(REPLICA_SETS, metadata["name"], metadata["namespace"])
 
     async def _update_status(self, deployment: Object, new: Object | None, old: list[Object]) -> float | None:

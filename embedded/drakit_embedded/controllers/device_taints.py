@@ -20,6 +20,7 @@ from drakit_api.typed_objects import (
     Device,
     DeviceRequestAllocationResult,
     DeviceTaint,
+    ObjectMeta,
     ResourceClaim,
     ResourceSlice,
     ResourceSliceSpec,
@@ -157,7 +158,7 @@ class DeviceTaintEviction:
         return next((device for device in devices if device["name"] == result["device"]), None)
 
     async def _evict(self, pod: Object) -> None:
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         try:
             current = await self._connection.get(PODS, metadata["name"], metadata["namespace"])
             if current["metadata"]["uid"] != metadata["uid"] or "deletionTimestamp" in current["metadata"]:

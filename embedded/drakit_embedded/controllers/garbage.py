@@ -13,6 +13,7 @@ from functools import partial
 from typing import Literal
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta, OwnerReference
 from drakit_client.errors import NotFound
 from drakit_client.resources import Resource
 from drakit_client.work_queue import NotYet, WorkQueue
@@ -39,7 +40,7 @@ class _Node:
     name: str
     uid: str
     version: str = ""
-    owners: list[Object] = field(default_factory=list)
+    owners: list[OwnerReference] = field(default_factory=list)
     finalizers: list[str] = field(default_factory=list)
     deleting: bool = False
 
@@ -87,7 +88,7 @@ class GarbageCollector:
             assert old is not None
             self._removed(old["metadata"]["uid"])
             return
-        metadata = new["metadata"]
+        metadata: ObjectMeta = new["metadata"]
         uid = metadata["uid"]
         before = self._nodes.get(uid)
         node = self._nodes[uid] = _Node(
@@ -210,7 +211,7 @@ class GarbageCollector:
                 solid.add(uid)
         return solid, dangling, waiting
 
-    async def _exists(self, node: _Node, reference: Object) -> bool:
+    async def _exists(self, node: _Node, reference: OwnerReference) -> bool:
         group = reference["apiVersion"].rpartition("/")[0]
         resource = self._resources.get((group, reference["kind"]))
         if resource is None:
@@ -235,7 +236,7 @@ class GarbageCollector:
     async def _drop_owners(self, node: _Node, uids: set[str]) -> None:
         await self._set_owners(node, [owner for owner in node.owners if owner["uid"] not in uids])
 
-    async def _set_owners(self, node: _Node, owners: list[Object]) -> None:
+    async def _set_owners(self, node: _Node, owners: list[OwnerReference]) -> None:
         latest = await self._latest(node)
         if latest is None:
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from drakit_api.core.pod_claims import controller_reference
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import OwnerReference
 from drakit_client.resources import Resource
 
 
@@ -15,7 +16,7 @@ def controller_uid(obj: Object) -> Iterable[str]:
     return (owner["uid"],) if owner is not None else ()
 
 
-def reference_to(resource: Resource, owner: Object) -> Object:
+def reference_to(resource: Resource, owner: Object) -> OwnerReference:
     """Build the ownerReference that a controller puts on what it creates (metav1.NewControllerRef)."""
     return {
         "apiVersion": resource.api_version,

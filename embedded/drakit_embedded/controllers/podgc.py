@@ -12,6 +12,7 @@ import time
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import is_terminal
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.resources import NODES, PODS
 from drakit_embedded.controllers.informers import Informers
@@ -94,7 +95,7 @@ class PodGarbageCollector:
         return any(taint["key"] == _OUT_OF_SERVICE for taint in node["spec"].get("taints") or ())
 
     async def _remove(self, pod: Object, disruption: str | None = None) -> None:
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         try:
             if not is_terminal(pod):
                 status: Object = {"phase": "Failed"}

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import is_terminal
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
@@ -105,7 +106,7 @@ class PodControl:
 
     async def delete(self, owner: Object, pod: Object) -> None:
         """Delete one pod; it may be gone already."""
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         try:
             await self._connection.delete(PODS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
         except NotFound:

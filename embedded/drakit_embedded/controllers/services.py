@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES
@@ -163,7 +164,7 @@ class ServiceController:
         self._created.add(await self._connection.create(ENDPOINT_SLICES, made, namespace))
 
     async def _update(self, part: Object, labels: dict[str, str], endpoints: list[Object]) -> None:
-        metadata = part["metadata"]
+        metadata: ObjectMeta = part["metadata"]
         if (part.get("endpoints") or []) != endpoints or metadata.get("labels") != labels:
             changed = {**part, "metadata": {**metadata, "labels": labels}, "endpoints": endpoints or None}
             await self._connection.replace(ENDPOINT_SLICES, changed, metadata["namespace"])

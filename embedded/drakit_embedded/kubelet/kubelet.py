@@ -20,6 +20,7 @@ from pathlib import Path
 from drakit_api.core.pod_claims import PodClaimError, is_terminal
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, EventType
@@ -294,7 +295,7 @@ class Kubelet:
         return None
 
     async def _delete(self, run: PodRun) -> None:
-        metadata = run.pod["metadata"]
+        metadata: ObjectMeta = run.pod["metadata"]
         try:
             await self._connection.delete(
                 PODS, metadata["name"], metadata["namespace"], uid=run.uid, grace_period_seconds=0
@@ -313,7 +314,7 @@ class Kubelet:
         status = run.status()
         if status == run.sent or (run.sent is None and _says(run.pod.get("status", {}), status)):
             return
-        metadata = run.pod["metadata"]
+        metadata: ObjectMeta = run.pod["metadata"]
         # A merge patch keeps what it does not mention, so null removes the reason that a condition lost.
         cleared = [{"reason": None, "message": None, **condition} for condition in status["conditions"]]
         patch = {"metadata": {"uid": run.uid}, "status": {**status, "conditions": cleared}}
@@ -332,7 +333,7 @@ class Kubelet:
                 self._shared.enqueue(self.name, uid)
 
     def _event(self, run: PodRun, kind: EventType, reason: str, message: str, *, container: str = "") -> None:
-        metadata = run.pod["metadata"]
+        metadata: ObjectMeta = run.pod["metadata"]
         reference = {
             "apiVersion": "v1",
             "kind": PODS.kind,

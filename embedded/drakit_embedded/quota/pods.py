@@ -12,6 +12,7 @@ from drakit_api.core.pod_claims import is_terminal
 from drakit_api.core.pod_resources import is_of_pods, needed
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_embedded.quota.amounts import ONE, Amounts, added, parsed
 from drakit_embedded.quota.names import (
     COMPUTE,
@@ -47,7 +48,7 @@ def usage(pod: Object) -> Amounts:
 def _has_ended(pod: Object) -> bool:
     if is_terminal(pod):
         return True
-    meta = pod["metadata"]
+    meta: ObjectMeta = pod["metadata"]
     deleted, grace = meta.get("deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
     if not deleted or grace is None:
         return False

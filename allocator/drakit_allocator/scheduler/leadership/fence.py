@@ -36,7 +36,7 @@ from typing import Any
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_api.kubernetes_objects import Object
-from drakit_api.typed_objects import ResourceClaim, as_claim
+from drakit_api.typed_objects import ObjectMeta, ResourceClaim, as_claim
 from drakit_client import claim_writes
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
@@ -63,7 +63,7 @@ class Gap:
     error: str
 
     def __str__(self) -> str:
-        metadata = self.obj["metadata"]
+        metadata: ObjectMeta = self.obj["metadata"]
         return f"{self.kind} {metadata['namespace']}/{metadata['name']}"
 
 
@@ -170,7 +170,7 @@ class Fence:
 
     async def _touch_pod(self, pod: Object, token: str) -> Object:
         """Through the status, which takes annotations too, and which a scheduler has the right to write."""
-        metadata = pod["metadata"]
+        metadata: ObjectMeta = pod["metadata"]
         body = {"metadata": {"uid": metadata["uid"], "annotations": {FENCE: token}}}
         return await self._connection.patch(PODS, metadata["name"], body, metadata["namespace"], subresource="status")
 

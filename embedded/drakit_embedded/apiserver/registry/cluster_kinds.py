@@ -12,6 +12,7 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver.registry.certificates import signing_requests, trust_bundles
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
@@ -30,7 +31,7 @@ def _create_namespace(obj: Object, cluster: Cluster) -> None:
 
 
 def _name_label(obj: Object) -> None:
-    meta = obj["metadata"]
+    meta: ObjectMeta = obj["metadata"]
     if meta.get("name"):
         meta["labels"] = {**(meta.get("labels") or {}), _NAME_LABEL: meta["name"]}
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver.registry import workload_rules
 from drakit_embedded.apiserver.registry.selector_rules import in_order
@@ -54,7 +55,7 @@ def _templates(obj: Object) -> int:
 
 def _count_templates(obj: Object, number: int) -> None:
     """Write a daemon set's internal field where apps/v1 has it (Convert_apps_DaemonSet_To_v1_DaemonSet)."""
-    meta = obj["metadata"]
+    meta: ObjectMeta = obj["metadata"]
     meta["annotations"] = {**(meta.get("annotations") or {}), _TEMPLATE_GENERATION: str(number)}
 
 

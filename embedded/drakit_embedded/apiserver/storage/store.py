@@ -23,6 +23,7 @@ import msgspec
 
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
+from drakit_api.typed_objects import ObjectMeta
 from drakit_embedded.apiserver.storage.journal import Change, Journal
 from drakit_embedded.apiserver.storage.limits import StoredKind, TooLargeError
 from drakit_embedded.serving.background import LoopThread
@@ -54,7 +55,7 @@ class Index(NamedTuple):
     @staticmethod
     def of(obj: Object, fields: FieldValues) -> Index:
         """Read it from a decoded object."""
-        metadata = obj["metadata"]
+        metadata: ObjectMeta = obj["metadata"]
         return Index(metadata.get("uid", ""), metadata.get("labels") or {}, fields(obj))
 
 

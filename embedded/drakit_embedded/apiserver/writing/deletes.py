@@ -16,6 +16,7 @@ import msgspec
 from drakit_api.golang import gotime
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
@@ -157,7 +158,7 @@ class _Begun(Enum):
 
 def _begin(served: Served, obj: Object, wanted: Options) -> _Begun:
     """Mark an object for its deletion, with what the propagation policy makes of its finalizers."""
-    meta = obj["metadata"]
+    meta: ObjectMeta = obj["metadata"]
     if served.strategy.finalizers_in_spec and (begun := _begin_namespace(served, obj, wanted)) is not None:
         return begun
     begun = _begin_graceful(served, obj, wanted)
@@ -174,7 +175,7 @@ def _begin_namespace(served: Served, obj: Object, wanted: Options) -> _Begun | N
 
     k8s.io/kubernetes/pkg/registry/core/namespace/storage/storage.go.
     """
-    meta = obj["metadata"]
+    meta: ObjectMeta = obj["metadata"]
     if meta.get("deletionTimestamp"):
         return _Begun.PENDING if _held(served, obj) else None
     meta["deletionTimestamp"] = metadata.timestamp()
@@ -184,7 +185,7 @@ def _begin_namespace(served: Served, obj: Object, wanted: Options) -> _Begun | N
     return _Begun.WAITING
 
 
-def _set_finalizers(meta: Object, wanted: Options) -> None:
+def _set_finalizers(meta: ObjectMeta, wanted: Options) -> None:
     finalizers = _finalizers(meta.get("finalizers") or [], wanted)
     if finalizers:
         meta["finalizers"] = finalizers
@@ -218,7 +219,7 @@ def _begin_graceful(served: Served, obj: Object, wanted: Options) -> _Begun:
     return _Begun.WAITING if seconds > 0 else _Begun.ENDED
 
 
-def _shorten(meta: Object, asked: int | None) -> _Begun:
+def _shorten(meta: ObjectMeta, asked: int | None) -> _Begun:
     granted = meta.get("deletionGracePeriodSeconds") or 0
     if granted == 0:
         return _Begun.NOT
@@ -238,7 +239,7 @@ def _duration(seconds: int) -> int:
 
 
 def _mark(obj: Object, seconds: int = 0) -> None:
-    meta = obj["metadata"]
+    meta: ObjectMeta = obj["metadata"]
     if not meta.get("deletionTimestamp"):
         meta["deletionTimestamp"] = metadata.timestamp(_duration(seconds))
         if meta.get("generation"):
@@ -253,6 +254,6 @@ def _held(served: Served, obj: Object) -> bool:
 
 def done(served: Served, new: Object, old: Object) -> bool:
     """Check whether an update removed the last thing a deletion waits for (ShouldDeleteDuringUpdate)."""
-    meta = old["metadata"]
+    meta: ObjectMeta = old["metadata"]
     waiting = new["metadata"].get("finalizers") or meta.get("deletionGracePeriodSeconds")
     return bool(meta.get("deletionTimestamp")) and not waiting and not _held(served, new)

@@ -7,6 +7,7 @@ k8s.io/apiserver/pkg/storage/{interfaces,errors}.go.
 from __future__ import annotations
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.requests import unsigned
 from drakit_embedded.apiserver.scheme.kinds import Kind
@@ -29,7 +30,7 @@ def version_of(obj: Object) -> int:
 
 def check_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
     """Refuse with 409 a deletion that is meant for another object or version (BeforeDelete)."""
-    meta = stored["metadata"]
+    meta: ObjectMeta = stored["metadata"]
     # Unlike elsewhere, upstream puts the kind here in place of the plural.
     if uid is not None and uid != meta["uid"]:
         why = (
@@ -55,7 +56,7 @@ def check_namespace_deletion(kind: Kind, stored: Object, *, uid: str | None, ver
 def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | None = None) -> None:
     """Refuse with 409 an update that is meant for another object or version (storage.Preconditions); "" matches all."""
     if why := _failed(stored, uid or None, version or None):
-        meta = stored["metadata"]
+        meta: ObjectMeta = stored["metadata"]
         parts = ("/registry", _STORED_AS.get(kind.plural, kind.plural), meta.get("namespace"), meta["name"])
         where = f"Code: 4, Key: {'/'.join(filter(None, parts))}, ResourceVersion: 0"
         why = f"StorageError: invalid object, {where}, AdditionalErrorMsg: {why}"
@@ -69,7 +70,7 @@ def check_new(kind: Kind, key: Key, *, uid: str | None) -> None:
 
 
 def _failed(stored: Object, uid: str | None, version: str | None) -> str:
-    meta = stored["metadata"]
+    meta: ObjectMeta = stored["metadata"]
     for what, wanted, found in (("UID", uid, meta["uid"]), ("ResourceVersion", version, meta["resourceVersion"])):
         if wanted is not None and wanted != found:
             return f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission import claim_status_access
@@ -85,7 +86,7 @@ def create(
     ``instead`` is the name in the path of a PUT or PATCH that makes the object: who may update may not always create.
     """
     kind, strategy, user = served.kind, served.strategy, intent.user
-    meta = obj["metadata"]
+    meta: ObjectMeta = obj["metadata"]
     _take_off(served, obj)
     strategy.default(obj, api)
     if intent.writer is not None:
@@ -354,7 +355,7 @@ def _restore(new: Object, old: Object, field: str) -> None:
 def _validate(served: Served, new: Object, old: Object, api: Api, request: Attributes, *, was_valid: bool) -> None:
     """Validate the object; ``was_valid`` says whether this process has found the old one valid."""
     strategy, kind = served.strategy, served.kind
-    meta = new["metadata"]
+    meta: ObjectMeta = new["metadata"]
     faults: list[FieldFault] = []
     if not strategy.owns_metadata and meta != old["metadata"]:
         faults += on_update(meta, old["metadata"])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.services import ip_texts
 from drakit_embedded.apiserver.registry.services.service_types import needs_address
@@ -78,7 +79,7 @@ def of(service: Object) -> list[str]:
 
 def record(address: str, service: Object) -> Object:
     """Build the IPAddress object of an address that a Service has (createIPAddress)."""
-    meta = service["metadata"]
+    meta: ObjectMeta = service["metadata"]
     family = ip_texts.family(address)
     labels = {"ipaddress.kubernetes.io/ip-family": family, "ipaddress.kubernetes.io/managed-by": _MANAGED_BY}
     parent = {"group": "", "resource": "services", "namespace": meta["namespace"], "name": meta["name"]}
