@@ -52,7 +52,7 @@ _VIRTUAL_TOP = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
 
 def given_root() -> Path | None:
-    """The tar file that ``$DRAKIT_DEBIAN_ROOT`` names; ``ClusterError`` if there is none."""
+    """Return the tar file that ``$DRAKIT_DEBIAN_ROOT`` names, or None; raise ``ClusterError`` if it does not exist."""
     name = os.environ.get(VARIABLE)
     if name and not Path(name).is_file():
         raise ClusterError(f"${VARIABLE} is {name}, and there is no such file")
@@ -60,7 +60,7 @@ def given_root() -> Path | None:
 
 
 def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
-    """The user's own root, else one with ``PACKAGES`` in ``cache``: a tar file.
+    """Return the tar file of a Debian root: the user's own, else one with ``PACKAGES`` in ``cache``.
 
     The latter is made by debootstrap the first time, which takes minutes. Raises ``ClusterError`` where it cannot be
     made. Nothing of an unfinished one stays.
@@ -126,7 +126,7 @@ def _debootstrap(root: Path, mirror: str, log: Path) -> None:
 
 
 def _own_mounts() -> list[str]:
-    """What a command is run with so that the kernel takes its mounts away with it, however it ends."""
+    """Return a command prefix with which the kernel removes the command's mounts when it ends, however it ends."""
     alone = ["unshare", "--mount", "--propagation", "private"]
     try:
         output([*alone, "true"], timeout=_MOUNT_SECONDS)
@@ -197,7 +197,7 @@ class PackageFiles:
         return {path for path in paths if path in self._members}
 
     def _resolved(self, path: str) -> str:
-        """Packages still say /lib and /bin, which are links to below /usr."""
+        """Follow the links /lib and /bin to below /usr: packages still use the old paths."""
         first, _, rest = path.partition("/")
         top = self._members.get(first)
         return f"{top.linkname}/{rest}" if top and top.issym() and rest else path
@@ -229,7 +229,7 @@ _INSTALLERS = {"dpkg", "debconf", "debconf-2.0"}
 
 
 def _closure(status: str, packages: Iterable[str]) -> list[str]:
-    """These packages with what they depend on, from dpkg's database; alternatives as far as they are installed."""
+    """Return these packages and all that they depend on, from dpkg's database; of alternatives the installed ones."""
     needs: dict[str, set[str]] = {}
     for paragraph in status.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if re.match(r"\S+: ", line))

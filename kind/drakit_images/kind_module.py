@@ -35,7 +35,7 @@ class KindModule:
     directory: Path
 
     def entries(self) -> Iterator[Entry]:
-        """What its base image copies into a node, at the same paths and with the same modes."""
+        """Yield the files that kind's base image copies into a node, with the same paths and modes."""
         files = self.directory / "images" / "base" / "files"
         for file in sorted(files.rglob("*")):
             path = file.relative_to(files)
@@ -62,7 +62,7 @@ class KindModule:
 
 
 def kind_version(executable: Path) -> str:
-    """The version of a kind binary, e.g. ``v0.33.0``."""
+    """Return the version of a kind binary, e.g. ``v0.33.0``; raise ``ClusterError`` if it is not kind."""
     printed = output([str(executable), "version"], timeout=_VERSION_SECONDS)
     if (found := _VERSION.match(printed)) is None:
         raise ClusterError(f"{executable} is no kind: `kind version` prints {printed.strip()!r}")
@@ -70,7 +70,7 @@ def kind_version(executable: Path) -> str:
 
 
 def kind_module(version: str) -> KindModule:
-    """The module of this version, from Go's cache or from where the user's Go takes modules."""
+    """Find the Go module of this version of kind in Go's cache, or download it."""
     go = find_go(_OLDEST_GO, f"reading kind {version}'s node files")
     printed = output(
         [str(go.executable), "mod", "download", "-json", f"sigs.k8s.io/kind@{version}"],

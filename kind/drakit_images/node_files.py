@@ -123,7 +123,7 @@ _WITHOUT_UNITS = {f"usr/lib/systemd/system/{name}.target.wants" for name in ("mu
 
 
 def entries(module: KindModule, assets: Assets) -> Iterator[Entry]:
-    """The layer above the Debian root. Raises ``ClusterError`` for a binary that is missing."""
+    """Yield the files of the layer above the Debian root; raise ``ClusterError`` if a binary is missing."""
     for entry in module.entries():
         yield _changed(entry)
     for name in _RUNTIME:
@@ -173,7 +173,7 @@ def _rewritten(entry: Entry, old: bytes, new: bytes) -> Entry:
 
 
 def _base_spec(ctr: Path) -> bytes:
-    """What containers of a node start from: containerd's own, with kind's hook and without limits, as kind has it."""
+    """Return the OCI spec that a node's containers start from: containerd's, changed as kind does (hook, no limits)."""
     spec: dict[str, Any] = msgspec.json.decode(output([str(ctr), "oci", "spec"], timeout=_SPEC_SECONDS))
     spec["process"].pop("rlimits", None)
     hooks = spec.setdefault("hooks", {}).setdefault("createContainer", [])

@@ -38,7 +38,7 @@ _COPY_SECONDS = 120.0
 
 
 def default_name(version: str) -> str:
-    """The image that clusters of this version use where no other is named."""
+    """Name the image that clusters of this version use if the user names none."""
     return f"{_REPOSITORY}:v{version}"
 
 
@@ -91,7 +91,7 @@ def _or_a_registrys(version: str) -> Iterator[None]:
 
 
 def _recipe() -> list[Path]:
-    """The code that decides what comes out of the same binaries."""
+    """List the source files that decide what is made of the same binaries."""
     modules = (node_files, server_tar, component_images, debian, images)
     return [Path(__file__), *(Path(module.__file__ or "") for module in modules)]
 

@@ -51,7 +51,7 @@ def write_server_tar(file: Path, assets: Assets, module: KindModule, root: Path,
 
 
 def _names(assets: Assets) -> Mapping[str, str]:
-    """The full name of each image that kubeadm asks for, by its last part."""
+    """Map the last part of each image name that kubeadm asks for to the full name."""
     kubeadm = str(assets.path("kubeadm"))
     version = f"v{assets.version}"
     listed = output([kubeadm, "config", "images", "list", "--kubernetes-version", version], timeout=_LIST_SECONDS)

@@ -25,7 +25,7 @@ Report = Callable[[str], None]
 
 
 def silent(text: str) -> None:
-    """A ``Report`` to nobody."""
+    """Ignore the text: a ``Report`` that nobody reads."""
 
 
 class ClusterError(Exception):
@@ -34,7 +34,7 @@ class ClusterError(Exception):
 
 @contextmanager
 def cleaning_up_after(error: BaseException) -> Iterator[None]:
-    """What goes wrong in this block becomes a note to ``error``: the reason of a failure must not be lost."""
+    """Turn an exception in this block into a note of ``error``, which is the one that matters."""
     try:
         yield
     except Exception as another:
@@ -42,7 +42,7 @@ def cleaning_up_after(error: BaseException) -> Iterator[None]:
 
 
 def with_notes(error: BaseException, text: str | None = None) -> str:
-    """What an error says, or ``text`` in its place, and then its notes, a line each."""
+    """Return an error's message, or ``text`` instead, followed by its notes, one a line."""
     return "\n".join([str(error) if text is None else text, *getattr(error, "__notes__", ())])
 
 
@@ -94,11 +94,11 @@ class ClusterSpec:
     waits_times: float | None = None
 
     def version_of(self, component: Component) -> str:
-        """The Kubernetes version of one component, e.g. "1.37.1"."""
+        """Return the Kubernetes version of one component, e.g. "1.37.1"."""
         return self.versions.get(component, self.version)
 
     def behaves_as(self, component: Component) -> str:
-        """The minor version that a component behaves like, e.g. "1.36"."""
+        """Return the minor version that a component behaves like, e.g. "1.36"."""
         return self.emulated_version or minor_version(self.version_of(component))
 
     @property
@@ -118,7 +118,7 @@ class ClusterSpec:
 
 
 def checked_name(name: str) -> str:
-    """The name, if it can be one of a cluster: it becomes part of paths, contexts and URLs."""
+    """Return a valid cluster name, which becomes part of paths and URLs; raise ``ClusterError`` for any other."""
     if not _CLUSTER_NAME.fullmatch(name):
         raise ClusterError(
             f"cluster name {name!r}: use at most 40 lower case letters, digits and '-', starting and ending with a "
@@ -166,7 +166,7 @@ def in_short(names: Sequence[str]) -> str:
 
 
 def tagged_version(image: str) -> str | None:
-    """The Kubernetes version that the tag of a node image of kind says: ``1.36.3`` of ``kindest/node:v1.36.3``."""
+    """Return the version in the tag of a node image of kind: ``1.36.3`` of ``kindest/node:v1.36.3``; None if none."""
     tagged = re.search(r":v(\d+\.\d+\.\d+)", image)
     return tagged[1] if tagged else None
 
@@ -208,4 +208,4 @@ class Driver(Protocol):
         """End it in order; its slices and device classes go with it."""
 
     def logs(self) -> str:
-        """What it has printed so far."""
+        """Return the text that it has printed so far."""

@@ -117,13 +117,13 @@ def _config(image: Image, digests: Sequence[str]) -> bytes:
 
 
 def busybox_archive(file: Path, binary: Path, *, name: str = IMAGE) -> str:
-    """The image that stories run, around a static busybox, with a shell as command."""
+    """Write the image that stories run (a static busybox with a shell as command), and return its ID."""
     image = Image([name], [busybox_entries(binary)], command=["sh"], env={"PATH": "/bin"})
     return write_images(file, [image])[0]
 
 
 def busybox_entries(binary: Path) -> list[Entry]:
-    """A layer around a static busybox: its applets in /bin, and /tmp. Raises ``ClusterError`` for another program."""
+    """List the files of a busybox layer: applets in /bin, and /tmp; raise ``ClusterError`` if it is no busybox."""
     try:
         listed = subprocess.run([str(binary), "--list"], capture_output=True, timeout=_LIST_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError) as error:
@@ -136,13 +136,13 @@ def busybox_entries(binary: Path) -> list[Entry]:
 
 
 def pause_archive(file: Path, binary: Path, *, name: str = PAUSE_IMAGE) -> str:
-    """The image of pod sandboxes, around a static binary that waits for ever."""
+    """Write the image of pod sandboxes, whose only program waits for ever, and return its ID."""
     entries = [Entry(path="pause", contents=binary)]
     return write_images(file, [Image([name], [entries], entrypoint=["/pause"], user=_PAUSE_USER)])[0]
 
 
 def write_layer(stream: IO[bytes], entries: Iterable[Entry]) -> None:
-    """An uncompressed tar of the entries with all directories above them, in the order of their paths."""
+    """Write an uncompressed tar of the entries and all directories above them, sorted by path."""
     by_path = {_inside(entry.path): entry for entry in entries}
     for path in list(by_path):
         for above in PurePosixPath(path).parents:
@@ -180,7 +180,7 @@ def _inside(path: str) -> str:
 
 @contextmanager
 def _open_layer(layer: Layer, scratch: Path) -> Iterator[IO[bytes]]:
-    """The layer as an open tar file, perhaps of hundreds of megabytes; in ``scratch``, as /tmp may be memory."""
+    """Open a layer as a tar file, perhaps of hundreds of megabytes; in ``scratch``, as /tmp may be memory."""
     if isinstance(layer, Path):
         with layer.open("rb") as stream:
             yield stream

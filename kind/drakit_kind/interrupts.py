@@ -17,10 +17,11 @@ _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def end_in_order_on_signals() -> None:
-    """The first of Ctrl-C, SIGTERM and a closed terminal interrupts this process; what comes after it does nothing.
+    """Let the first of Ctrl-C, SIGTERM and a closed terminal interrupt this process, and ignore later ones.
 
-    It would cut off the clean-up, which has bounds: a closed terminal says so twice, and so does who is impatient.
-    Nothing is ignored, as the programs that the clean-up starts would inherit that.
+    A second signal would cut off the clean-up, which is bounded anyway: a closed terminal sends two, and so do
+    impatient users. The handler stays in place, because programs that the clean-up starts would inherit an ignored
+    signal.
     """
     heard = False
 
@@ -37,11 +38,11 @@ def end_in_order_on_signals() -> None:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """What a signal would raise in the block is raised at its end.
+    """Delay what a signal would raise in this block to its end.
 
-    For starting a process: interrupted between fork and the end of ``Popen``, nobody would know of it. The process that
-    is started hears signals as ever, as what is handled here has its default there. Signals come to the main thread,
-    so in another one there is nothing to hold back.
+    Use it to start a process: an exception between fork and the end of ``Popen`` would leave a process that nobody
+    knows of. The started process gets signals as usual, because handlers are not inherited. Signals reach the main
+    thread only, so in any other thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

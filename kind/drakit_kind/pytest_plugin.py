@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of several workers take turns on the cluster, also those that use it without a namespace."""
+    """Let tests of several workers take turns on the cluster, even those that use it without a namespace."""
     if not hasattr(config, "workerinput"):
         return
     for item in items:
@@ -117,7 +117,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
-    """What ``cluster`` starts; override it in a conftest.py to start something else."""
+    """Return the spec of what ``cluster`` starts; override it in a conftest.py to start something else."""
     return spec_of(request.session)
 
 
@@ -145,7 +145,7 @@ def _shared(
     _clusters: SessionClusters,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> SharedCluster[StartedCluster] | None:
-    """The cluster that this worker of pytest-xdist has together with the others, if it has any."""
+    """Return the cluster that this worker of pytest-xdist shares with the others; None if it has its own."""
     from drakit_kind.testing.shared_cluster import SharedCluster
 
     if not cluster_spec.real or not hasattr(request.config, "workerinput"):
@@ -164,7 +164,7 @@ def _turns(
     _shared: SharedCluster[StartedCluster] | None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> ClusterTurns | None:
-    """What this worker's tests wait for, where those of others use the same cluster: ours, or one that is there."""
+    """Return the turns that this worker's tests wait for if other workers use the same cluster; else None."""
     from drakit_kind.testing.cluster_turns import ClusterTurns
 
     is_worker = hasattr(request.config, "workerinput")
@@ -240,7 +240,7 @@ def _ending_namespaces(
 
 @pytest.fixture
 def _turn(request: pytest.FixtureRequest, _turns: ClusterTurns | None) -> Iterator[None]:
-    """Tests of other workers use the cluster at the same time, unless one wants to be alone."""
+    """Wait for a turn: tests of other workers use the cluster at the same time, unless one wants to be alone."""
     alone, next_alone = request.session.stash.get(_ALONE, _NEITHER)
     with _turns.turn(alone=alone, again=alone and next_alone) if _turns else contextlib.nullcontext():
         yield
@@ -248,7 +248,7 @@ def _turn(request: pytest.FixtureRequest, _turns: ClusterTurns | None) -> Iterat
 
 @pytest.fixture
 def namespace(_turn: None, _session_api: Api, _ending_namespaces: list[str]) -> Iterator[str]:
-    """A namespace of this test alone, deleted with all that is in it."""
+    """Make a namespace for this test alone, and delete it with all that is in it."""
     from drakit_client.resources import NAMESPACES, SERVICE_ACCOUNTS
 
     name = f"test-{secrets.token_hex(3)}"
@@ -264,7 +264,7 @@ def namespace(_turn: None, _session_api: Api, _ending_namespaces: list[str]) -> 
 
 @pytest.fixture
 def api(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Iterator[Api]:
-    """The Kubernetes API in this test's namespace: blocking calls and waits on plain objects."""
+    """Connect to the Kubernetes API in this test's namespace, with blocking calls and waits on plain objects."""
     from drakit_kind.clusters.api import Api
 
     drivers = request.node.stash.setdefault(_DRIVERS, [])

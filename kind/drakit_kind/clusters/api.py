@@ -170,13 +170,13 @@ class Api:
             return
 
     def version(self) -> str:
-        """The minor version that the API server behaves like, e.g. "1.36"."""
+        """Ask for the minor version that the API server behaves like, e.g. "1.36"."""
         told = json.loads(self._run(self._connection.request("GET", "/version")))
         emulated = told.get("emulationMajor"), told.get("emulationMinor")
         return ".".join(emulated if all(emulated) else (told["major"], told["minor"]))
 
     def log(self, pod: str, container: str | None = None, namespace: str | None = None) -> str:
-        """A container's log, as ``kubectl logs`` shows it."""
+        """Return a container's log, as ``kubectl logs`` shows it."""
         path = PODS.path(self._in(PODS, namespace), pod, "log")
         params = {"container": container} if container else None
         return self._run(self._connection.request("GET", path, params=params)).decode()
@@ -252,7 +252,7 @@ class Api:
             raise WaitTimeout(self._disappointment(resource, name, namespace, what, timeout, last[0])) from None
 
     async def _states(self, resource: Resource, name: str, namespace: str | None) -> AsyncIterator[Object | None]:
-        """The object's state now and after every change, for ever; survives restarts of the API server."""
+        """Yield the object now and after every change (None: absent), for ever, even if the API server restarts."""
         selector = f"metadata.name={name}"
         while True:
             try:
@@ -368,7 +368,7 @@ class Api:
             self._wait(resource, name, lambda seen: seen is None, namespace, timeout=left(), what="gone")
 
     def _countdown(self, timeout: float) -> Callable[[], float]:
-        """What is left for waits one after the other, each of which has patience of its own."""
+        """Share a time-out in seconds between waits in sequence: the result returns what is left for the next one."""
         deadline = time.monotonic() + timeout * self._patience
         return lambda: max(_LEAST_SECONDS, deadline - time.monotonic()) / self._patience
 

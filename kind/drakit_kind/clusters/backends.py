@@ -16,7 +16,7 @@ _CONTROL_PLANE: frozenset[Component] = frozenset({"apiserver", "controllers", "s
 
 
 def real_components(backend: Backend, chosen: str | None = None, *, option: str = "--real") -> frozenset[Component]:
-    """The components that are Kubernetes' own programs.
+    """Return the components that are Kubernetes' own programs.
 
     ``chosen`` is a list as of ``--real apiserver,controllers``; None is the backend's own choice: none for
     ``embedded``; for ``binaries`` the control plane, and kubelets too for root, whom containers need; for ``kind`` all.

@@ -47,7 +47,7 @@ def _wanted(home: ClusterHome, component: Component | None) -> _Wanted:
 
 
 def followed(home: ClusterHome, component: Component | None = None, *, pause: float = _PAUSE) -> Iterator[str]:
-    """What ``lines`` gives, and then what is logged from now on, until the cluster ends.
+    """Yield what ``lines`` yields, and then each new line until the cluster ends.
 
     Looks for news every ``pause`` seconds. A line like ``== kubelet-node-1`` is there whenever the file changes.
     """
@@ -97,7 +97,7 @@ def _joined(files: list[Path]) -> Iterator[str]:
 
 
 def part_head(name: str) -> str:
-    """The line before one of several logs that are shown as one."""
+    """Return the line that is shown before each of several logs."""
     return f"== {name}"
 
 

@@ -43,7 +43,7 @@ def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver], *, keep: Path 
 
 
 def _write(directory: Path, texts: Iterable[tuple[str, str]]) -> str:
-    """A file for each; returns where they are."""
+    """Write each text into a file named by its title; return a sentence that says where they are."""
     directory.mkdir(parents=True, exist_ok=True)
     names: Counter[str] = Counter()
     for title, text in texts:
@@ -54,7 +54,7 @@ def _write(directory: Path, texts: Iterable[tuple[str, str]]) -> str:
 
 
 def file_name(title: str) -> str:
-    """A name for the file, or directory, of what is called so, and of nothing else: any length, any characters."""
+    """Make a file name that is different for each title, whatever its length and characters."""
     name = re.sub(r"[^a-z0-9_.,=-]+", "-", title, flags=re.IGNORECASE | re.ASCII).strip("-.")
     if name == title.replace(" ", "-") and len(name) <= _NAME_LENGTH:
         return name
@@ -78,7 +78,7 @@ def _name(driver: Driver) -> str:
 
 
 def _end(text: str) -> str:
-    """The last lines, of each part where it has parts: of a control plane's programs, or of nodes."""
+    """Return the last lines of a log, or of each part of it (a program, or a node)."""
     parts = [part for part in re.split(rf"^(?={part_head('')})", text, flags=re.MULTILINE) if part] or [""]
     lines = max(_LINES // len(parts), _LEAST_LINES)
     return "\n".join(line for part in parts for line in _last(part.splitlines(), lines))

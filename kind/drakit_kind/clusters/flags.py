@@ -41,7 +41,7 @@ class Behaviour:
 
     @classmethod
     def of(cls, spec: ClusterSpec, component: Component, change: Change = Change()) -> Behaviour:
-        """What a cluster's spec says of a component, but for what is to change."""
+        """Combine what a cluster's spec says about a component with what is to change."""
         if component == "kubelet" and component in spec.real and change.emulated_version is not None:
             raise ClusterError("a kubelet has no emulated version; name a version")
         return cls(
@@ -51,7 +51,7 @@ class Behaviour:
         )
 
     def feature_gates(self) -> FeatureGates:
-        """The gates of one of our components; raises ``FeatureGateError`` where Kubernetes would refuse them."""
+        """Return the gates of a drakit component; raise ``FeatureGateError`` where Kubernetes would refuse them."""
         return FeatureGates(self.minor, self.gates)
 
     def flags(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ Node = Mapping[str, Any]
 
 
 def next_second(now: datetime) -> datetime:
-    """The whole second that has not begun yet: a kubelet that has ended by now reports of earlier ones only."""
+    """Return the next whole second: heartbeats of a kubelet that has ended by now are all older."""
     return now.replace(microsecond=0) + timedelta(seconds=1)
 
 

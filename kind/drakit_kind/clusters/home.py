@@ -65,15 +65,15 @@ class ClusterHome:
 
     @classmethod
     def of(cls, name: str) -> ClusterHome:
-        """The home of a named cluster, whether it exists or not."""
+        """Return the home of a named cluster, whether it exists or not."""
         return cls(base_directory() / checked_name(name))
 
     @classmethod
     def temporary(cls, *, guarded: bool = False) -> ClusterHome:
-        """A new one that nobody will look for: in ``$DRAKIT_HOME``, under a name that no cluster can have, or in /tmp.
+        """Make a home that no other run looks for: a hidden name in ``$DRAKIT_HOME``, else a directory in /tmp.
 
-        Not in $TMPDIR, which is longer than unix sockets allow on some systems. It does not outlive this process,
-        unless somebody else will see to that (``guarded``), who needs what is in it.
+        It is not in $TMPDIR, which is too long for unix sockets on some systems. It is removed when this process ends,
+        unless another process, which needs its files, will remove it (``guarded``).
         """
         parent, prefix = Path("/tmp"), "drakit-"  # noqa: S108  # a private directory, of a name that nobody can guess
         if os.environ.get("DRAKIT_HOME"):
@@ -124,7 +124,7 @@ class ClusterHome:
         return self.directory / "logs"
 
     def component_log(self, name: str) -> Path:
-        """What one real component prints, e.g. ``kube-apiserver``."""
+        """Return the log file of one real component, e.g. ``kube-apiserver``."""
         return self.logs / f"{name}.log"
 
     @property
@@ -210,7 +210,7 @@ class ClusterHome:
         private_files.write(self.spec_file, msgspec.json.encode(spec))
 
     def read_spec(self) -> ClusterSpec | None:
-        """The spec last written, or None."""
+        """Read the spec that was written last; None if there is none."""
         try:
             return msgspec.json.decode(regular_files.read(self.spec_file), type=ClusterSpec)
         except (FileNotFoundError, NotADirectoryError):
@@ -224,7 +224,7 @@ class ClusterHome:
         private_files.write(self.directory / "exported-to", "".join(f"{path}\n" for path in sorted(paths)))
 
     def exported_to(self) -> list[Path]:
-        """The kubeconfigs that this cluster was added to."""
+        """List the kubeconfig files that this cluster was added to."""
         try:
             lines = regular_files.read(self.directory / "exported-to").decode().splitlines()
         except FileNotFoundError:
@@ -279,7 +279,7 @@ class ClusterHome:
         return file
 
     def running_pid(self) -> int | None:
-        """The other process that holds the lock, or None if nobody does; the kernel knows."""
+        """Ask the kernel which other process holds the lock; None if none does."""
         asked = _RECORD_LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         try:
             descriptor = regular_files.open_descriptor(self.directory / _LOCK, os.O_RDONLY)

@@ -15,7 +15,7 @@ _OF_A_STAGE = {"AllAlpha", "AllBeta"}
 
 
 def gates_of(version: str) -> dict[str, Gate]:
-    """The gates of DRA that a version has ("1.37.1" or "1.37"), by name; none where drakit does not know it."""
+    """Return the DRA gates of a version ("1.37.1" or "1.37") by name; none if drakit does not know the version."""
     try:
         return {gate.name: gate for gate in FeatureGates(minor_version(version)).known()}
     except FeatureGateError:
@@ -29,9 +29,9 @@ def known_gates(gates: Mapping[str, bool], version: str = NEWEST_EMULATED) -> di
 
 
 def driver_gates(spec: ClusterSpec, driver: DriverSpec) -> FeatureGates:
-    """The gates of one of a cluster's own drivers, as on its kubelets; raises ``ClusterError`` for its own wrong ones.
+    """Return the gates of one of the cluster's drakit drivers; raise ``ClusterError`` if the driver's own are wrong.
 
-    It is ours, so of what real components may know besides it gets what drakit knows, of the nearest version.
+    A drakit driver does not know all gates of real components: it gets those that drakit knows, of the nearest version.
     """
     oldest, newest = _numbers(OLDEST_EMULATED), _numbers(NEWEST_EMULATED)
     major, minor = min(max(_numbers(spec.behaves_as("kubelet")), oldest), newest)

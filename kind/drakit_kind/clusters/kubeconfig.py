@@ -35,13 +35,13 @@ class KubeconfigError(Exception):
 
 
 def default_path() -> Path:
-    """The first file of ``$KUBECONFIG``, else ``~/.kube/config``."""
+    """Return the first file in ``$KUBECONFIG``, else ``~/.kube/config``."""
     listed = [entry for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
     return Path(listed[0]) if listed else Path.home() / ".kube" / "config"
 
 
 def entry(name: str, server: str, token: str, certificate: bytes | None) -> dict[str, Any]:
-    """A whole kubeconfig for one cluster; ``certificate`` is the PEM that its https port is signed with."""
+    """Make a whole kubeconfig for one cluster; ``certificate`` is the authority's PEM, None for plain HTTP."""
     cluster: dict[str, Any] = {"server": server}
     if certificate is not None:
         cluster["certificate-authority-data"] = base64.b64encode(certificate).decode()
@@ -56,7 +56,7 @@ def entry(name: str, server: str, token: str, certificate: bytes | None) -> dict
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A kubeconfig that must exist."""
+    """Read a kubeconfig; raise ``KubeconfigError`` if it does not exist or is empty."""
     config = _read(path)
     if config is None:
         raise KubeconfigError(f"{path} does not exist or is empty")

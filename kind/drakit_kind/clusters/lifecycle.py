@@ -64,8 +64,8 @@ class Cluster(ABC):
 
     @abstractmethod
     def logs(self, component: Component | None = None) -> str:
-        """The log of one component, or of all."""
+        """Return the log of one component, or of all."""
 
     @abstractmethod
     def driver(self, spec: DriverSpec) -> Driver:
-        """A driver instance on some nodes, not started yet."""
+        """Make a driver for some nodes, without starting it."""

@@ -17,7 +17,7 @@ COMMAND = ("sh", "-c", "env | sort; exec sleep 1000000")
 
 
 def request(name: str, device_class: str, *expressions: str, **fields: Any) -> Object:
-    """A request for exactly one device (or ``count=``, ``allocationMode=``, ``tolerations=`` ...)."""
+    """Make a request for exactly one device (or ``count=``, ``allocationMode=``, ``tolerations=`` ...)."""
     return {"name": name, "exactly": {"deviceClassName": device_class, **_selectors(expressions), **fields}}
 
 
@@ -27,7 +27,7 @@ def subrequest(name: str, device_class: str, *expressions: str, **fields: Any) -
 
 
 def first_available(name: str, *subrequests: Object) -> Object:
-    """A prioritized list (KEP-4816): the first alternative that fits is taken."""
+    """Make a request with a prioritized list (KEP-4816): the first subrequest that fits is allocated."""
     return {"name": name, "firstAvailable": list(subrequests)}
 
 
@@ -36,7 +36,7 @@ def _selectors(expressions: Sequence[str]) -> Object:
 
 
 def claim(name: str, *requests: Object, match_attribute: str | None = None, **devices: Any) -> Object:
-    """A ResourceClaim; ``match_attribute`` must be equal for all its devices."""
+    """Make a ResourceClaim; all its devices must have the same value of ``match_attribute``."""
     return {
         "apiVersion": API_VERSION,
         "kind": "ResourceClaim",
@@ -46,7 +46,7 @@ def claim(name: str, *requests: Object, match_attribute: str | None = None, **de
 
 
 def claim_template(name: str, *requests: Object, match_attribute: str | None = None, **devices: Any) -> Object:
-    """A ResourceClaimTemplate: each pod that refers to it gets a claim of its own."""
+    """Make a ResourceClaimTemplate: each pod that refers to it gets a claim of its own."""
     return {
         "apiVersion": API_VERSION,
         "kind": "ResourceClaimTemplate",
@@ -63,7 +63,7 @@ def _claim_spec(requests: Sequence[Object], match_attribute: str | None, devices
 
 
 def device_class(name: str, *expressions: str) -> Object:
-    """A DeviceClass of the devices for which all expressions are true."""
+    """Make a DeviceClass of the devices for which all expressions are true."""
     return {
         "apiVersion": API_VERSION,
         "kind": "DeviceClass",
@@ -95,7 +95,7 @@ def pod(
     labels: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Object:
-    """A pod of ``pod_spec``."""
+    """Make a pod with the spec that ``pod_spec`` makes of the same arguments."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -13,7 +13,7 @@ from drakit_kind.clusters.kubeconfig import KubeconfigError
 
 @contextlib.contextmanager
 def readable_errors() -> Iterator[None]:
-    """What a user can mend is said on stderr, with exit status 1 and no traceback.
+    """Print errors that a user can fix on stderr, and exit with status 1 and no traceback.
 
     Errors of drakit itself, of the system, of what an API server refuses, and of waits in vain.
     """

@@ -32,7 +32,7 @@ def length() -> int:
 
 
 def of(directory: Path) -> Path | None:
-    """The short name of a directory, if it has one."""
+    """Find the short name of a directory; None if it has none."""
     return next((link for link in _names(directory) if _leads_to(link, directory)), None)
 
 

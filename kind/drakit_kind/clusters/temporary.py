@@ -91,7 +91,7 @@ class Heir:
 
     @classmethod
     def of_this_process(cls) -> Heir:
-        """The one of this process, started when it is first asked for."""
+        """Return the heir of this process, and start it when it is first asked for."""
         global _heir
         if _heir is None or not _heir.lives:
             if _heir is not None:

@@ -226,7 +226,7 @@ def _own(
 
 
 def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, ...]:
-    """The versions to run: of a node image that the user names, as its tag says."""
+    """Choose the versions to run: that of the tag if the user names a node image."""
     from drakit_kind.cluster import tagged_version
 
     image = last_of(options, "--drakit-kind-image") or ""

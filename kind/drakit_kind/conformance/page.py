@@ -79,7 +79,7 @@ def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: da
 
 
 def _breakable(text: str) -> Markup:
-    """A text whose long words may be broken where their parts begin: ``DRADevice|Taints``, ``gpu.|example.|com``."""
+    """Allow line breaks in long words where their parts begin: ``DRADevice|Taints``, ``gpu.|example.|com``."""
     return Markup("<wbr>").join(_PARTS.split(text))
 
 

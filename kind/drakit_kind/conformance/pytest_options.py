@@ -53,7 +53,7 @@ def refuse_ignored(options: Sequence[str], backend: Backend | None) -> None:
 
 
 def any_driver_only(options: Sequence[str]) -> list[str]:
-    """The option that leaves the stories about any driver, of those that the user has chosen by ``-m``.
+    """Make the ``-m`` option that selects the stories about any driver among those that the user has selected.
 
     It has to be the last one.
     """
@@ -62,7 +62,7 @@ def any_driver_only(options: Sequence[str]) -> list[str]:
 
 
 def last_of(options: Sequence[str], name: str) -> str | None:
-    """What they say last about one of them, as ``--name value``, ``--name=value``, or ``-mvalue``; or None."""
+    """Return the last value of an option, given as ``--name value``, ``--name=value``, or ``-mvalue``; or None."""
     given = [_value(name, option, following) for option, following in pairwise([*options, ""])]
     return next((value for value in reversed(given) if value is not None), None)
 

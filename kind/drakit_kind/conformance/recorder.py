@@ -94,7 +94,7 @@ class Recorder:
 
 
 def _chosen(item: pytest.Item) -> Record:
-    """The record of a story that has not begun."""
+    """Make the record of a story that has not begun."""
     said: dict[str, Any] = dict(item.user_properties)
     return Record(
         test=item.nodeid,
@@ -126,7 +126,7 @@ def _record(report: pytest.TestReport) -> Record:
 
 
 def _crash(report: pytest.TestReport) -> str:
-    """The message of the exception that ended a story; empty where pytest has none."""
+    """Return the message of the exception that ended a story; "" if pytest has none."""
     crash = getattr(report.longrepr, "reprcrash", None)
     return "" if crash is None else str(crash.message)
 

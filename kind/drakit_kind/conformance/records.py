@@ -51,7 +51,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(file: Path) -> list[Record]:
-    """The records of one run, one for each story, then those that it did not come to; none if it ran none."""
+    """Read the records of one run: first one for each story that ran, then the stories that it did not reach."""
     stories: dict[str, Record] = {}
     for record in _lines(file):
         before = stories.get(record.test)
@@ -69,7 +69,7 @@ def _lines(file: Path) -> list[Record]:
 
 
 def _both(first: Record, second: Record) -> Record:
-    """What two phases of one story showed: the worse of it, with all that was seen."""
+    """Merge the records of two phases of one story: the worse outcome, with all output."""
     return msgspec.structs.replace(
         first,
         outcome=max(first.outcome, second.outcome, key=_BADNESS.__getitem__),

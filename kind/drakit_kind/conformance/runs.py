@@ -159,7 +159,7 @@ class Run:
 
 
 def suite() -> Path:
-    """The directory of the stories: beside the source tree, or what travels with an installed drakit."""
+    """Return the directory of the stories: in the source tree, or in the installed package."""
     tree = _HERE.parents[2] / "e2e"
     return tree if tree.is_dir() else _HERE / "suite" / "e2e"
 
@@ -197,7 +197,7 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
 
 
 def told(configuration: Configuration, extra: Sequence[str]) -> list[str]:
-    """The stories that a run would tell, each as pytest names it; none where pytest refuses the options."""
+    """List the stories that a run would include, by pytest's names; none if pytest refuses the options."""
     with tempfile.TemporaryDirectory() as directory:
         command = [*_pytest(configuration, Path(directory), _PLUGINS), *configuration.options(), *extra]
         command += ["--collect-only", "--verbosity=-1", "-n", "0"]

@@ -91,9 +91,9 @@ def groups(run: Run) -> list[Group]:
 
 
 def one_line(text: str) -> str:
-    """The first line of a message; not endless, and without what needs the other lines or says nothing to a reader.
+    """Shorten a message to its first line, without parts that tell a reader nothing.
 
-    That is the module of an exception, that it is an AssertionError, and the words that introduce what comes below.
+    It drops the module of an exception, the word AssertionError, and words that introduce the next lines.
     """
     first = _MODULE.sub("", text.strip().partition("\n")[0]).removeprefix("AssertionError: ")
     if first.endswith(":"):

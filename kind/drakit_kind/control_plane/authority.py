@@ -54,10 +54,10 @@ class Authority:
         return pair.certificate
 
     def issue(self, name: str, *, user: str, groups: Sequence[str] = (), hosts: Sequence[str] = ()) -> KeyPair:
-        """A certificate of a client that is ``user`` in ``groups``, and of a server on ``hosts``.
+        """Issue a certificate for a client that is ``user`` in ``groups``, and for a server on ``hosts``.
 
-        ``name`` is what its files are called; ``hosts`` are DNS names and IP addresses. Made anew at each call: it
-        takes a millisecond, and a cluster that was moved to other addresses has the right ones.
+        ``name`` is the name of its files; ``hosts`` are DNS names and IP addresses. Each call issues a new certificate,
+        in a millisecond, so that a cluster moved to other addresses has the right ones.
         """
         authority = x509.load_pem_x509_certificate(regular_files.read(self.certificate))
         signer = _load(self._pair("ca").key)
@@ -75,7 +75,7 @@ class Authority:
         return pair
 
     def signing_key(self, name: str) -> KeyPair:
-        """A key pair without certificate, e.g. for service account tokens; kept, so that tokens stay valid."""
+        """Make a key pair without certificate, or return the existing one, so that tokens signed with it stay valid."""
         pair = KeyPair(self._directory / f"{name}.pub", self._directory / f"{name}.key")
         if not (pair.certificate.exists() and pair.key.exists()):
             key = ec.generate_private_key(ec.SECP256R1())

@@ -58,6 +58,6 @@ async def _ask(
 
 
 def _failing(text: str) -> str:
-    """The checks of a /healthz or /readyz that failed, in one line; else the beginning of the text."""
+    """Return the failed checks of a /healthz or /readyz in one line; else the beginning of the text."""
     lines = text.split("\n")
     return "; ".join([line for line in lines if line.startswith("[-]")] or lines)[:_SHOWN]

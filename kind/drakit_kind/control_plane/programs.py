@@ -39,7 +39,7 @@ class Binaries(Protocol):
     """Where programs of one Kubernetes version are, see ``drakit_kind.kubernetes.assets``."""
 
     def path(self, name: str) -> Path:
-        """The program; raises ``ClusterError`` if it is not there."""
+        """Return the path of a program; raise ``ClusterError`` if it is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Site:
         return port
 
     def process(self, name: str, command: list[str], probe: Probe) -> ServerProcess:
-        """A program of this control plane, with its log where ``drakit cluster logs`` finds it."""
+        """Prepare a program of this control plane, with its log where ``drakit cluster logs`` finds it."""
         return ServerProcess(
             name,
             command,
@@ -74,11 +74,11 @@ class Site:
         )
 
     def credential(self, name: str, content: bytes) -> Path:
-        """A file (0600) that a program reads at its start."""
+        """Write a private file (0600) that a program reads at its start, and return its path."""
         return private_files.write(self.home.directory / "credentials" / name, content)
 
     def kubeconfig(self, user: str) -> Path:
-        """A kubeconfig with the token of one user."""
+        """Write a kubeconfig with the token of one user, and return its path."""
         entry = kubeconfig.entry(self.name, self.access.url, self.tokens[user], self.access.certificate)
         return self.credential(f"{user.removeprefix('system:')}.kubeconfig", yaml.safe_dump(entry).encode())
 
@@ -196,7 +196,7 @@ def kube_scheduler(site: Site, binaries: Binaries, behaviour: Behaviour) -> Serv
 
 
 def _serving(site: Site, name: str, port: int) -> dict[str, object]:
-    """A health port on loopback with a certificate of the cluster; its other paths are for nobody."""
+    """Return the settings of a health port on loopback that uses a certificate of the cluster."""
     pair = site.authority.issue(name, user=name, hosts=["127.0.0.1", "localhost"])
     return {
         "bind-address": "127.0.0.1",

@@ -36,7 +36,7 @@ class Partition:
         return f"{self.start}" if self.length == 1 else f"{self.start}-{self.start + self.length - 1}"
 
     def width(self, cell: int) -> int:
-        """The characters between its borders, where one memory slice has ``cell`` of them."""
+        """Count the characters between its borders, if a memory slice is ``cell`` characters wide."""
         return self.length * (cell + 1) - 1
 
 
@@ -159,7 +159,7 @@ class _Drawing:
     signs: _Signs
 
     def heading(self, columns: int) -> Text:
-        """The numbers of the memory slices."""
+        """Draw the row with the numbers of the memory slices."""
         numbers = "".join(f"{number:^{self.cell}} " for number in range(columns))
         return Text(f"{'slice':>{self.label}}  {numbers}".rstrip(), style="dim")
 

@@ -176,7 +176,7 @@ class KindCluster(Cluster):
         )
 
     def _check_version(self, seen: str, image: str) -> None:
-        """What a test run says of its version, and leaves out for it, must be true."""
+        """Refuse an API server of another version than the run assumes, by which it reports and skips tests."""
         if seen != (expected := at_creation(self.spec, "apiserver").minor):
             raise ClusterError(
                 f"node image {image}: its API server is Kubernetes {seen}, and {expected} was asked for; say "
@@ -238,7 +238,7 @@ class KindCluster(Cluster):
         self._restarts.restart(component, Behaviour.of(self.spec, component, change))
 
     def logs(self, component: Component | None = None) -> str:
-        """The log of one component on all its nodes, or of all components, with a line before each program's."""
+        """Return the log of one component on all its nodes, or of all components, with a heading for each program."""
         parts = [part for each in ([component] if component else COMPONENTS) for part in self._logs(each)]
         return "\n".join(f"{part_head(name)}\n{whole(log)}" for name, log in parts)
 
@@ -257,7 +257,7 @@ class KindCluster(Cluster):
             yield from (part_head(name), *text.splitlines()[-_LAST_LINES:])
 
     def _logs(self, component: Component) -> Iterator[tuple[str, Callable[[], str]]]:
-        """What each program is called, and how its log is had."""
+        """Yield for each program its heading and a function that reads its log."""
         if component == "kubelet":
             places = {self._nodes.control_plane: self._nodes.control_plane}
             places |= {node: self._nodes.container(node) for node in self.spec.nodes}
@@ -276,7 +276,7 @@ class KindCluster(Cluster):
         return "".join(self._connected.log(pod["metadata"]["name"], namespace=workloads.NAMESPACE) for pod in pods)
 
     def driver(self, spec: DriverSpec) -> Driver:
-        """A driver as a DaemonSet, not created yet."""
+        """Make a driver that runs as a DaemonSet, without creating it."""
         check_nodes(spec, self.spec)
         return PodDriver(spec, api=self._connected, nodes=self._nodes, image=self._driver_image)
 

@@ -63,15 +63,15 @@ def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> O
 
 
 def component_flags(component: Component, behaviour: Behaviour) -> dict[str, str]:
-    """Flags of a component of the control plane that versions and gates decide."""
+    """Return the control plane component's flags that depend on version and gates, by name."""
     return {**behaviour.flags(), **_QUICK.get(component, {})}
 
 
 def at_creation(spec: ClusterSpec, component: Component) -> Behaviour:
-    """What kind makes of a component: all of a control plane have the version of its node image.
+    """Return how kind starts a component: a control plane has the version of its node image.
 
-    One that shall have another version becomes that afterwards, see ``Restarts.settle``; gates and an emulated version
-    are for that one.
+    A component of another version is restarted as that later, see ``Restarts.settle``; its gates and emulated version
+    apply from then on.
     """
     asked = Behaviour.of(spec, component)
     is_static_pod = component in _SECTIONS
@@ -79,7 +79,7 @@ def at_creation(spec: ClusterSpec, component: Component) -> Behaviour:
 
 
 def gates_of_our_scheduler(spec: ClusterSpec) -> FeatureGates:
-    """The gates of a cluster that drakit's scheduler has too; raises ``FeatureGateError`` where it would refuse."""
+    """Return the cluster's gates that drakit's scheduler knows; raise ``FeatureGateError`` for settings it refuses."""
     return FeatureGates(spec.behaves_as("scheduler"), known_gates(spec.gates))
 
 

@@ -46,7 +46,7 @@ def _way_out(said: str) -> str:
 
 
 def image_labels(name: str) -> Mapping[str, str] | None:
-    """The labels of an image, or None if the daemon does not have it."""
+    """Return the labels of an image; None if the daemon does not have the image."""
     import msgspec
 
     try:
@@ -81,7 +81,7 @@ def exec_in(
 
 
 def cluster_containers(cluster: str) -> list[str]:
-    """The names of a kind cluster's nodes, running or not."""
+    """List the containers of a kind cluster's nodes by name, running or not."""
     return docker("ps", "--all", "--filter", f"label={_CLUSTER_LABEL}={cluster}", "--format", "{{.Names}}").split()
 
 

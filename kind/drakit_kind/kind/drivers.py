@@ -119,7 +119,7 @@ class PodDriver:
         return prepare_calls(uid, self.logs())
 
     def cdi_files(self, node: str) -> list[str]:
-        """The CDI specs of its claims on a node."""
+        """List the names of the driver's CDI spec files on a node, sorted."""
         listed = self._nodes.search(self._nodes.container(node), _CDI_DIR, "-maxdepth", "1", "-type", "f")
         names = [path.rpartition("/")[2] for path in listed.split()]
         return sorted(name for name in names if self.name in name)
@@ -149,14 +149,14 @@ class PodDriver:
         return len(own) < len(slices)
 
     def logs(self) -> str:
-        """What it has printed so far, pod by pod."""
+        """Return the text that it has printed so far, pod by pod."""
         return self._ended + "".join(self._log(pod) for pod in self._pods())
 
     def _pods(self) -> list[Object]:
         return self._of(PODS)
 
     def _of(self, resource: Resource) -> list[Object]:
-        """What there is of this instance."""
+        """List the objects of one kind that belong to this instance."""
         return self._api.objects(resource, NAMESPACE, label_selector=self._chosen)
 
     def _wait(self, resource: Resource, condition: Callable[[list[Object]], bool], *, what: str) -> list[Object]:
@@ -190,7 +190,7 @@ class PodDriver:
 
 
 def _task(pod: Object) -> str | None:
-    """The id of the running container of a pod, as the container runtime knows it."""
+    """Return the container runtime's ID of a pod's running container; None if none runs."""
     statuses = pod.get("status", {}).get("containerStatuses") or []
     running = [status["containerID"] for status in statuses if "running" in status.get("state", {})]
     return running[0].rpartition("//")[2] if running else None

@@ -31,7 +31,7 @@ class Guard:
         self._process = guards.start("drakit_kind.kind.guard", cluster, str(directory), log=directory / "guard.log")
 
     def dismiss(self) -> None:
-        """The cluster is gone, or shall stay."""
+        """End the guard: the cluster is gone, or is to stay."""
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:

@@ -48,7 +48,7 @@ class Nodes:
         return self.workers or [self.control_plane]
 
     def container(self, node: str) -> str:
-        """The container of a worker by its name in Kubernetes."""
+        """Return a worker's container, given the node's name; raise ``ClusterError`` if there is no such node."""
         try:
             return self._workers[node]
         except KeyError:
@@ -81,7 +81,7 @@ class Nodes:
         return exec_in(container, *command)
 
     def search(self, container: str, directory: str, *tests: str) -> str:
-        """What ``find`` prints in a node. What the kubelet removes while it looks is passed over."""
+        """Run ``find`` in a node and return its output; ignore files that the kubelet removes meanwhile."""
         # Status 1 is for directories that are gone when they are opened, -ignore_readdir_race or not.
         return self.run(container, "sh", "-c", 'find "$@" || test $? = 1', "find", directory, *tests)
 
@@ -94,7 +94,7 @@ class Nodes:
         self.run(container, *_CTR, "tasks", "kill", "--signal", signal, task)
 
     def read(self, container: str, path: str) -> str:
-        """A file of a node."""
+        """Read a text file of a node."""
         return self.run(container, "cat", path)
 
     def write(self, container: str, path: str, content: bytes | Path, *, mode: int = 0o600) -> None:
@@ -114,16 +114,16 @@ class Nodes:
         self.run(container, "mv", str(scratch), path)
 
     def read_yaml(self, container: str, path: str) -> Object:
-        """A YAML file of a node."""
+        """Read a YAML file of a node."""
         loaded: Object = yaml.safe_load(self.read(container, path))
         return loaded
 
     def component_log(self, program: str, uid: str = "*") -> str:
-        """What the containers of a static pod have printed; of one ``uid``, or those before a restart too."""
+        """Read the log of a static pod: that of one ``uid``, or also those from before a restart."""
         return self._logs(self.control_plane, f"*_{uid}/{program}/*.log")
 
     def pod_log(self, container: str, pod: str) -> str:
-        """What the containers of a pod on a node have printed, those that ended before too as far as they are kept."""
+        """Read the log of a pod's containers on a node, including ended ones whose logs are kept."""
         return self._logs(container, f"*_{pod}_*/*/*.log")
 
     def _logs(self, container: str, pattern: str) -> str:
@@ -133,12 +133,12 @@ class Nodes:
         return _LOG_PREFIX.sub("", "".join(lines))
 
     def journal(self, container: str, unit: str) -> str:
-        """What a service of a node has printed."""
+        """Read the log of a systemd unit of a node."""
         return self.run(container, "journalctl", "--unit", unit, "--no-pager", "--output", "cat")
 
 
 def in_parallel(work: Callable[[str], object], containers: Iterable[str]) -> None:
-    """The same in several nodes at once; the first error is raised when all have ended."""
+    """Do the same work in several nodes at once; raise the first error when all have ended."""
     with ThreadPoolExecutor() as pool:
         for future in [pool.submit(work, container) for container in containers]:
             future.result()

@@ -10,10 +10,9 @@ from drakit_kind.kubernetes.assets import assets_of
 
 
 def kind_program(spec: ClusterSpec, named: str | Path | None) -> Path:
-    """The absolute path of the kind that is named (a path, or a name in PATH), else drakit's own build, else PATH's.
+    """Return the absolute path of kind: the named one (a path, or a name in PATH), else drakit's build, else PATH's.
 
-    Raises ``ClusterError`` with the way out where there is none: what does not exist pytest-kind would download, as a
-    kind that is years old.
+    Raises ``ClusterError`` that says what to do if there is none: pytest-kind would download a kind that is years old.
     """
     if named is not None:
         if (program := shutil.which(str(named))) is None:

@@ -142,7 +142,7 @@ class Restarts:
         self._loaded.add((component, version))
 
     def _is_healthy(self, manifest: Object) -> bool:
-        """What the kubelet's probe says, asked here: who lost the API server learns of a pod half a minute later."""
+        """Ask a component's health port directly: the API server may learn of a pod's health half a minute later."""
         server, path = static_pods.health_address(manifest)
         try:
             self._nodes.kubectl("get", "--raw", path, f"--server={server}", *_WHOEVER_ANSWERS)

@@ -13,7 +13,7 @@ _CHANGING = ("feature-gates", "emulated-version")
 
 
 def changed(manifest: Object, flags: Mapping[str, str], *, image: str | None = None) -> Object:
-    """The manifest with other flags, and perhaps another image."""
+    """Copy a manifest with other flags, and perhaps another image."""
     new = deepcopy(manifest)
     (container,) = new["spec"]["containers"]
     kept = [word for word in container["command"] if _name(word) not in {*flags, *_CHANGING}]

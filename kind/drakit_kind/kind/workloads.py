@@ -59,7 +59,7 @@ def scheduler(image: str, *, name: str, gates: Mapping[str, bool], emulated_vers
 
 
 def driver(spec: DriverSpec, image: str) -> list[Object]:
-    """What runs one driver instance: a DaemonSet on its nodes, and for multi-host devices one publisher besides."""
+    """Make the objects of one driver instance: a DaemonSet on its nodes, and a publisher for multi-host devices."""
     instance = instance_name(spec)
     if all(pool.node_name is not None for pool in pools_of(spec)):
         (plugin,) = _documents(drakit_driver, "20-gpu.yaml")
@@ -85,13 +85,13 @@ def driver(spec: DriverSpec, image: str) -> list[Object]:
 
 
 def instance_name(spec: DriverSpec) -> str:
-    """The name of a driver instance's objects: short, and different for different specs of one driver."""
+    """Name the objects of a driver instance: short, and different for different specs of one driver."""
     name = re.sub(r"[^a-z0-9]+", "-", driver_name(spec).lower()).strip("-")[:36]
     return f"drakit-{name}-{hashlib.sha256(repr(spec).encode()).hexdigest()[:6]}"
 
 
 def _documents(package: Any, path: str) -> list[Object]:
-    """The manifests that ship with a component: in its package, or beside it in a source tree."""
+    """Read the manifests of a component, from its package or beside it in a source tree."""
     directory = Path(package.__file__).parent
     file = next(folder / "deploy" / path for folder in (directory, directory.parent) if (folder / "deploy").is_dir())
     return list(yaml.safe_load_all(file.read_text()))
@@ -112,7 +112,7 @@ def _rename(workload: Object, name: str) -> None:
 
 
 def _arguments(arguments: Sequence[str], spec: DriverSpec, nodes: Sequence[str]) -> list[str]:
-    """The command line of the manifest for another profile, other nodes and the rest of the spec."""
+    """Change the manifest's command line to the profile, the nodes and the options of a spec."""
     command, rest = list(arguments[:2]), list(arguments[3:])
     while "--node" in rest:
         index = rest.index("--node")

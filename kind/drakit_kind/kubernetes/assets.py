@@ -41,7 +41,7 @@ class Assets:
     newest: tuple[Path, ...]
 
     def path(self, name: str) -> Path:
-        """The absolute path of a binary.
+        """Return the absolute path of a binary.
 
         Raises ``ClusterError`` that says where it was looked for and how to get it.
         """
@@ -53,7 +53,7 @@ class Assets:
         return found
 
     def find(self, name: str) -> Path | None:
-        """The absolute path of a binary, or None. Raises ``ClusterError`` for an unknown name or a file without x."""
+        """Find a binary's path, or None; raise ``ClusterError`` if the name is unknown or the file not executable."""
         for place in self._places(checked_name(name)):
             candidate = place / name
             if candidate.is_file():
@@ -82,7 +82,7 @@ class Assets:
 
 
 def find_assets(version: str, directory: Path | None = None, *, built_in: Path | None = None) -> Assets:
-    """The places of a version's binaries; what is not there is an error only when it is asked for.
+    """Find where a version's binaries may be; a missing one is an error only when it is asked for.
 
     ``directory`` (default: ``$DRAKIT_KUBERNETES_DIR``) has them below a directory of the version's name, with or
     without ``bin``, or directly, as a release download (``kubernetes/server/bin``) and envtest do. ``built_in`` is the
@@ -133,7 +133,7 @@ def _check_version(place: Path, version: str) -> None:
 
 @cache  # each of the many who look for binaries would run them all
 def _version_of(executable: Path, changed: int) -> str:
-    """What a component's ``--version`` says, e.g. ``1.37.1`` of ``Kubernetes v1.37.1``; ``changed`` is its mtime."""
+    """Run ``--version``: ``1.37.1`` of ``Kubernetes v1.37.1``; ``changed``, the file's mtime, is a key of the cache."""
     try:
         said = subprocess.run(
             [executable, "--version"], capture_output=True, text=True, check=False, timeout=_VERSION_SECONDS

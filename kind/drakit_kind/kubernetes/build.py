@@ -33,13 +33,13 @@ class Progress(Protocol):
         """Another process builds the same; this one waits for it."""
 
     def started(self, name: str, number: int, of: int) -> None:
-        """A binary is being built, the ``number``-th ``of`` those that are missing."""
+        """Report that a binary is being built, the ``number``-th ``of`` those that are missing."""
 
     def said(self, line: str) -> None:
-        """A line of Go's output."""
+        """Report a line of Go's output."""
 
     def finished(self, name: str, seconds: float, size: int) -> None:
-        """A binary is there; ``size`` in bytes."""
+        """Report that a binary is complete; ``size`` is in bytes."""
 
 
 def build(release: Release, names: Sequence[str], entry: CacheEntry, progress: Progress) -> list[str]:
@@ -129,6 +129,6 @@ def _note(log: IO[str], text: str) -> None:
 
 
 def _cpu_seconds() -> float:
-    """What the children that have ended used, with all of theirs."""
+    """Return the CPU seconds of all child processes that have ended, including their own children."""
     times = os.times()
     return times.children_user + times.children_system

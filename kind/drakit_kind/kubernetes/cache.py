@@ -36,7 +36,7 @@ class CacheEntry:
 
     @classmethod
     def of(cls, release: Release, cache: Path | None = None) -> CacheEntry:
-        """The entry of a release on this machine, whether it exists or not."""
+        """Return the cache entry of a release for this machine's platform, whether it exists or not."""
         key = "-".join((release.version, *host_platform(), release.digest))
         return cls((cache or cache_directory()).absolute() / "kubernetes" / key)
 

@@ -33,7 +33,7 @@ class Progress(Protocol):
         """Another process works on the same; this one waits for it."""
 
     def started(self, name: str, number: int, of: int) -> None:
-        """A file is being downloaded, the ``number``-th ``of`` those that are missing."""
+        """Report that a file is being downloaded, the ``number``-th ``of`` those that are missing."""
 
     def received(self, size: int, of: int | None) -> None:
         """So many bytes of it have come, ``of`` so many; None where the server does not say."""
@@ -116,7 +116,7 @@ async def _download_each(files: Sequence[PublishedFile], entry: CacheEntry, prog
 async def _checked_file(
     fetcher: Fetcher, published: PublishedFile, scratch: Path, progress: Progress
 ) -> tuple[Path, str]:
-    """The file, with its hash as in ``sha256:0123...``, once that is the published one."""
+    """Download a file and check its hash; return its path and the hash as ``sha256:0123...``."""
     file = scratch / f"download-{published.name}"
     checksums = shown_url(published.checksum_url)
     try:
@@ -145,7 +145,7 @@ def _why_missing(published: PublishedFile) -> str:
 
 
 def _unpacked(file: Path, published: PublishedFile) -> list[Path]:
-    """The programs of a file, each as a file of its name beside it."""
+    """Take the programs out of a downloaded file, and return the file of each, beside it."""
     members = {name: path for name, path in published.programs.items() if path is not None}
     if members:
         archives.take(file, members, file.parent)

@@ -145,7 +145,7 @@ NAMES = (*OF_KUBERNETES, *BESIDES, *PLUGINS)
 
 
 def source(name: str) -> str:
-    """The text of ``cmd/<name>/main.go``, as gofmt would write it."""
+    """Write the Go source of ``cmd/<name>/main.go``, formatted as by gofmt."""
     main = (OF_KUBERNETES | BESIDES)[name]
     groups = [sorted(group, key=_path) for group in (_standard(main.imports), _others(main.imports)) if group]
     imports = "\n\n".join("\n".join(_import_line(text) for text in group) for group in groups)

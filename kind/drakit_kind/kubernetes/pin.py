@@ -82,7 +82,7 @@ def write_module(version: str, modules: Path, *, besides: bool) -> dict[str, tup
 
 
 def go_mod(version: str, upstream: Mapping[str, Any], *, besides: bool) -> str:
-    """The go.mod to start from, where ``upstream`` is the release's own in the form of ``go mod edit -json``."""
+    """Make the first go.mod from ``upstream``, the release's own as ``go mod edit -json`` prints it."""
     staged = _staged(version, upstream)
     required = {need["Path"]: need["Version"] for need in upstream["Require"]}
     required |= staged | {"k8s.io/kubernetes": f"v{version}"} | (BESIDES if besides else {})
@@ -100,7 +100,7 @@ def go_mod(version: str, upstream: Mapping[str, Any], *, besides: bool) -> str:
 
 
 def _staged(version: str, upstream: Mapping[str, Any]) -> dict[str, str]:
-    """What the release needs out of its staging directory, and the versions it is published as."""
+    """Map the release's staging modules that it requires to the versions they are published as."""
     published = f"v0.{version.partition('.')[2]}"
     staging = {path["Old"]["Path"] for path in upstream["Replace"] if path["New"]["Path"].startswith("./staging/")}
     return {need["Path"]: published for need in upstream["Require"] if need["Path"] in staging}

@@ -59,11 +59,11 @@ class Release:
         return summary.hexdigest()[:12]
 
     def package(self, name: str) -> str:
-        """What to give to ``go build`` for one of its names."""
+        """Return the package that ``go build`` builds one of the release's binaries from."""
         return PLUGINS.get(name) or f"./cmd/{name}"
 
     def required_version(self, module: str) -> str:
-        """The version of a Go module that go.mod requires, e.g. ``v3.7.3``; ``ClusterError`` if it requires none."""
+        """Read a module's version from go.mod, e.g. ``v3.7.3``; raise ``ClusterError`` if it is not required."""
         found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", self._go_mod, re.MULTILINE)
         if found is None:
             raise ClusterError(f"{self.directory}/go.mod requires no {module}; pin version {self.version} again")
@@ -94,7 +94,7 @@ def pinned_releases(directory: Path | None = None) -> list[Release]:
 
 
 def pinned_release(version: str) -> Release:
-    """The release of a version. Raises ``ClusterError`` for one that is not pinned."""
+    """Return the release of a version; raise ``ClusterError`` if it is not pinned."""
     releases = pinned_releases()
     wanted = checked_version(version)
     for release in releases:
@@ -117,7 +117,7 @@ def check_in_release(release: Release, names: Iterable[str]) -> None:
 
 
 def checked_name(name: str) -> str:
-    """A name of a binary that drakit knows. Raises ``ClusterError`` for any other: it becomes part of paths."""
+    """Return a known binary's name, which becomes part of paths; raise ``ClusterError`` for any other."""
     if name not in NAMES:
         raise ClusterError(f"there is no binary {name!r}; known are {', '.join(NAMES)}")
     return name

@@ -46,7 +46,7 @@ class Go:
 
 
 def find_go(minimum: str, purpose: str) -> Go:
-    """The ``go`` in PATH. Raises ``ClusterError`` if there is none, or none of at least ``minimum`` (``1.26.6``)."""
+    """Find the ``go`` in PATH; raise ``ClusterError`` if there is none of at least ``minimum`` (``1.26.6``)."""
     in_path = shutil.which("go")
     if in_path is None:
         raise ClusterError(

@@ -76,7 +76,7 @@ class LocalCluster(Cluster):
 
     @classmethod
     def running(cls, home: ClusterHome) -> LocalCluster | None:
-        """The cluster that runs in ``home``, or None."""
+        """Return the cluster that runs in ``home``, or None."""
         spec = home.read_spec()
         if spec is None or home.running_pid() is None:
             return None
@@ -141,16 +141,16 @@ class LocalCluster(Cluster):
         self._undo()
 
     def _undo(self) -> None:
-        """What nodes in this place did to the machine and did not undo, because their process was killed.
+        """Undo what real nodes in this directory changed on the machine before their process was killed.
 
-        Whatever the spec says: that of the run before may have said something else.
+        This does not depend on the spec, because an earlier run may have had another one.
         """
         from drakit_kind.nodes import leftovers
 
         leftovers.undo_dead(self.home.directory)
 
     def _restart(self, component: Component, change: Change) -> None:
-        """What else can be known to be wrong, the cluster's process looks for: it knows where programs are."""
+        """Send the change to the cluster's process, which makes the other checks: it knows where programs are."""
         Behaviour.of(self.spec, component, change)
         if change.version is not None and change.emulated_version is None:
             self._refuse_unheard(component, change.version)
@@ -173,11 +173,11 @@ class LocalCluster(Cluster):
         )
 
     def logs(self, component: Component | None = None) -> str:
-        """What the components, or one of them, have printed; see ``cluster_logs``."""
+        """Return the log of all components, or of one; see ``cluster_logs``."""
         return "".join(cluster_logs.lines(self.home, component))
 
     def driver(self, spec: DriverSpec) -> Driver:
-        """A driver in a process of its own, on this cluster's kubelet directories."""
+        """Make a driver process for this cluster's kubelet directories, without starting it."""
         check_nodes(spec, self.spec)
         pools_of(spec)
         return DriverProcess(spec, self.kubeconfig, self.home.nodes, self.home.directory)
@@ -222,7 +222,7 @@ def check_spec(spec: ClusterSpec) -> None:
 
 
 def _check_drivers(drivers: Sequence[DriverSpec]) -> None:
-    """A kubelet knows drivers by their names: of two with one name on a node, the second would not start."""
+    """Refuse two drivers of one name on a node: a kubelet knows drivers by name, so the second would not start."""
     there: dict[tuple[str, str], DriverSpec] = {}
     for driver in drivers:
         name = pools_of(driver)[0].driver
@@ -262,7 +262,7 @@ def _check_programs(spec: ClusterSpec, component: Component, behaviour: Behaviou
 
 
 def _check_port(port: int) -> None:
-    """Connections of an earlier run that are still being closed are no obstacle, neither here nor for the server."""
+    """Refuse a port in use; connections of an earlier run that are still closing do not matter."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

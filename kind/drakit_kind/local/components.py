@@ -153,7 +153,7 @@ class Components:
         await self._start_component(name)
 
     def _told(self, name: str, reason: str) -> None:
-        """What is in a slot has ended by itself."""
+        """Record that the component in a slot has ended by itself."""
         self._ended.add(name)
         self._supervisor.ended(name, reason)
 
@@ -238,7 +238,7 @@ class Components:
 
 
 def _names_of(drivers: Sequence[str]) -> list[str]:
-    """A name for each driver that no other one has: a number follows where there are several of a profile."""
+    """Name each driver; add a number if several have the same profile."""
     return [
         f"{name} {drivers[:place].count(name) + 1}" if drivers.count(name) > 1 else name
         for place, name in enumerate(drivers)

@@ -41,7 +41,7 @@ class OurComponents:
         self._kubelet_token = secrets.token_urlsafe(32)
 
     def apiserver(self, gates: FeatureGates, *, kubelet_client: KeyPair | None, clients: Clients | None) -> ApiServer:
-        """The embedded API server on its SQLite file.
+        """Make the embedded API server on its SQLite file.
 
         ``kubelet_client`` is what it shows to real kubelets, ``clients`` are the real components that it is to know.
         """
@@ -86,7 +86,7 @@ class OurComponents:
         return Loop("controllers", connection, run, ready, ended)
 
     def scheduler(self, access: Access, gates: FeatureGates, ended: Ended) -> Slot:
-        """The scheduler around the bundled allocator."""
+        """Make drakit's scheduler, with a connection of its own."""
         from drakit_allocator.scheduler import Scheduler
 
         connection = access.connect("scheduler")
@@ -96,7 +96,7 @@ class OurComponents:
     def kubelet(
         self, access: Access, version: str, gates: FeatureGates, ended: Ended, *, client_authority: Path | None
     ) -> Slot:
-        """Simulated kubelets; ``client_authority`` signs the client certificate of a real API server."""
+        """Make simulated kubelets; ``client_authority`` signs the client certificate of a real API server."""
         from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Release
 
         nodes = [NodeSpec(name) for name in self._spec.nodes]
@@ -111,7 +111,7 @@ class OurComponents:
         )
 
     def driver(self, access: Access, spec: DriverSpec, ended: Ended) -> Slot:
-        """A driver on simulated or real nodes, with a connection of its own."""
+        """Make a driver for simulated or real nodes, with a connection of its own."""
         from drakit_driver.driver import Driver, NodeDirectories
         from drakit_driver.profiles.reading import catalog
 

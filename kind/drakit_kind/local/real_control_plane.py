@@ -66,7 +66,7 @@ class ControlPlane:
         return Access(f"https://127.0.0.1:{port}", self._tokens[ADMIN], self.authority.certificate.read_bytes())
 
     def etcd(self) -> ServerProcess:
-        """The store of the real API server."""
+        """Make the etcd of the real API server."""
         return programs.etcd(self.site("etcd", self.access), self._binaries(self._spec.version_of("apiserver")))
 
     def apiserver(self, behaviour: Behaviour) -> ServerProcess:
@@ -94,7 +94,7 @@ class ControlPlane:
         )
 
     def kubelet_client(self) -> KeyPair:
-        """What an API server of ours shows to real kubelets; kube-apiserver makes its own."""
+        """Return the client certificate that drakit's API server shows to real kubelets; kube-apiserver has its own."""
         return programs.kubelet_client(self.authority)
 
     def nodes(self, access: Access, behaviour: Behaviour) -> RealNodes:
@@ -114,7 +114,7 @@ class ControlPlane:
         )
 
     def site(self, component: str, access: Access) -> Site:
-        """What the programs share that use this API server; ``component`` is in whose slot they are."""
+        """Make the settings that all programs of one ``component`` share, for the API server of ``access``."""
         return Site(
             name=f"drakit-{self._spec.name}",
             home=self._home,

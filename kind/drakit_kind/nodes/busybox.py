@@ -22,7 +22,7 @@ _PT_INTERP = 3  # elf.h: the program header that names a dynamic loader
 
 
 def find_busybox(report: Report = silent) -> Path:
-    """A static busybox: ``$DRAKIT_BUSYBOX``, the one in PATH, else Debian's, downloaded once into drakit's cache.
+    """Find a static busybox: ``$DRAKIT_BUSYBOX``, one in PATH, else Debian's, downloaded once into drakit's cache.
 
     Raises ``ClusterError`` that says how to get one.
     """

@@ -48,7 +48,7 @@ def hierarchies(mounted: Iterable[Mount] | None = None) -> list[Hierarchy]:
 
 
 def missing(found: Sequence[Hierarchy]) -> list[str]:
-    """Controllers that a kubelet needs and this machine does not offer."""
+    """List the cgroup controllers that a kubelet needs and this machine does not offer."""
     if all(hierarchy.unified for hierarchy in found):
         offered: set[str] = set()
         for hierarchy in found:
@@ -78,7 +78,7 @@ class ControlGroup:
         return [hierarchy.mount / self.name for hierarchy in self._hierarchies]
 
     def child(self, name: str) -> ControlGroup:
-        """A group below this one."""
+        """Return the group of this name below this one."""
         return ControlGroup(f"{self.name}/{name}", self._hierarchies)
 
     def make(self) -> None:
@@ -102,11 +102,11 @@ class ControlGroup:
                     (directory / name).write_text((directory.parent / name).read_text())
 
     def entries(self) -> list[Path]:
-        """The files that a process's id is written to so that it and its later children belong to this group."""
+        """List the files to write a process ID to, so that it and its later children belong to this group."""
         return [directory / "cgroup.procs" for directory in self.directories]
 
     def pids(self) -> set[int]:
-        """The processes in it and in all groups below."""
+        """Return the IDs of all processes in this group and in all groups below."""
         found: set[int] = set()
         for directory in self._tree():
             with suppress(OSError):  # removed meanwhile
@@ -166,12 +166,12 @@ def _write(files: Iterable[Path], text: str) -> None:
 
 
 def controllers(directory: Path) -> list[str]:
-    """What a v2 group has, and its children may have."""
+    """List the controllers of a v2 group, which its children may be given."""
     return (directory / "cgroup.controllers").read_text().split()
 
 
 def enabled(directory: Path) -> list[str]:
-    """What the children of a v2 group have."""
+    """List the controllers that the children of a v2 group have."""
     return (directory / "cgroup.subtree_control").read_text().split()
 
 

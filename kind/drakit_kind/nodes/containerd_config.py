@@ -46,7 +46,7 @@ def snapshotter(kind: str) -> str:
 
 
 def containerd_config(settings: ContainerdSettings) -> str:
-    """A config.toml."""
+    """Write the text of a node's containerd.toml."""
     runtime = "io.containerd.cri.v1.runtime"
     runc = "containerd.runtimes.runc"
     tables: dict[str, dict[str, Any]] = {
@@ -105,9 +105,9 @@ def _toml(value: Any) -> str:
 
 
 def network_config(bridge: str, subnet: IPv4Network, allocations: Path) -> str:
-    """A CNI configuration list: all pods of a cluster in one network that ends at this machine.
+    """Write a CNI configuration list: all pods of a cluster in one network that ends at this machine.
 
-    No gateway and no default route: there is nothing behind it, and what a pod tries to reach there fails at once.
+    It has no gateway and no default route, so that connections to other networks fail at once.
     ``allocations`` is one directory for all nodes of the cluster, as they share the addresses.
     """
     first, last = pod_addresses(subnet)

@@ -39,7 +39,7 @@ class NodeCredentials:
         return private_files.write(path, yaml.safe_dump(config))
 
     def serving(self, node: str, address: str) -> KeyPair:
-        """What a node's kubelet serves https with."""
+        """Issue the certificate with which a node's kubelet serves https."""
         user, hosts = f"system:node:{node}", [address, node]
         return self._authority.issue(f"kubelet-{node}", user=user, groups=[_GROUP], hosts=hosts)
 

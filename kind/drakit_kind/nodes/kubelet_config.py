@@ -41,7 +41,7 @@ class KubeletSettings:
 
 
 def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
-    """A KubeletConfiguration."""
+    """Make the KubeletConfiguration of a node."""
     config: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -100,7 +100,7 @@ def health_address(address: str) -> str:
 def kubelet_arguments(
     node: str, address: str, *, config: Path, kubeconfig: Path, root: Path, certificates: Path
 ) -> list[str]:
-    """What cannot be said in the configuration."""
+    """Return the command line flags for settings that a KubeletConfiguration cannot have."""
     flags = {
         "config": config,
         "kubeconfig": kubeconfig,
@@ -113,12 +113,12 @@ def kubelet_arguments(
 
 
 def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
-    """The gates of a cluster that a kubelet of this version can be told, and the names of those that it cannot.
+    """Return the cluster's gates that a kubelet of this version accepts, and the names of the others.
 
-    Besides those that it does not know: it emulates no other version, so what is switched off in a control plane that
-    does may be locked in it. Who runs such a cluster leaves these gates out on its nodes, as this does. What else
-    Kubernetes refuses, such as a locked gate without any emulation, the kubelet refuses itself. Raises
-    ``ClusterError`` for a gate of the kit.
+    A kubelet refuses gates that it does not know. It also emulates no other version, so a gate that a control plane
+    turns off by emulation may be locked in it; administrators of such a cluster omit these gates on its nodes, as this
+    does. Anything else that Kubernetes refuses, such as a locked gate without emulation, the kubelet refuses itself.
+    Raises ``ClusterError`` for a gate of drakit's own.
     """
     gates_flag(behaviour.gates)
     known, out = _known_gates(behaviour.version, behaviour.gates)
@@ -130,10 +130,10 @@ def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
 
 
 def _known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
-    """The gates that a kubelet of this version knows, and the names of the DRA gates that it does not.
+    """Return the gates that a kubelet of this version knows, and the names of the DRA gates that it does not know.
 
-    It ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate"). Where
-    drakit does not know which those are, it is told of all.
+    A kubelet does not start with a gate that only a later version has ("unrecognized feature gate"). If drakit does not
+    know the version's gates, all gates are returned.
     """
     at_version = gates_of(version)
     later = gates_of(NEWEST_EMULATED).keys() - at_version.keys() if at_version else ()

@@ -55,7 +55,7 @@ class Journal:
 
     @classmethod
     def create(cls, home: Path, records: Path = RECORDS) -> Journal:
-        """A new one for the cluster whose files are in ``home``."""
+        """Create the journal of the cluster whose files are in ``home``, and lock it."""
         with machine_lock(records):
             # Under a name that nobody looks for until it is locked: who took it first would wait for `machine_lock`.
             scratch = records / _NEW
@@ -69,7 +69,7 @@ class Journal:
 
     @classmethod
     def take(cls, path: Path, *, seconds: float = 0.0) -> Journal | None:
-        """An existing one, once nobody else has it; None if somebody has it for longer, or if it was undone."""
+        """Lock an existing journal; None if another process holds it for more than ``seconds``, or if it was undone."""
         deadline = time.monotonic() + seconds
         try:
             file = os.fdopen(regular_files.open_descriptor(path, os.O_RDWR), "r+b")
@@ -201,7 +201,7 @@ def _lock(file: IO[str], path: Path) -> None:
 
 
 def make_directory(journal: Journal, path: Path) -> None:
-    """A directory of the machine that has to be there, to be removed by the last cluster that wanted it."""
+    """Make a directory that nodes need on this machine; the last cluster that needs it removes it."""
     effect: Effect = {"effect": "directory", "path": str(path)}
     # Another cluster's may not have its mark yet, where that was killed.
     ours = (path / MARK).exists() or _subject(effect) in _subjects_of_others(journal.path)
@@ -244,7 +244,7 @@ def enable_controllers(journal: Journal, found: Sequence[Hierarchy]) -> None:
 
 
 def before_raised(setting: str, now: int, records: Path = RECORDS) -> int:
-    """What a setting was before clusters of this machine raised it to what it is ``now``, or that, if others set it."""
+    """Return a setting's value from before clusters raised it to ``now``; ``now`` itself if others set it."""
     effects = [effect for path in _journals(records) for effect in _effects(path) if effect["effect"] == "setting"]
     raised = {effect["to"]: effect["from"] for effect in effects if effect["name"] == setting}
     return int(raised.get(now, now))
@@ -286,7 +286,7 @@ _UNDO: Mapping[str, Undo] = {
 
 
 def _subject(effect: Effect) -> tuple[str, str | None, str | None]:
-    """What of the machine it is about."""
+    """Identify what an effect changes on the machine, by kind, path and name."""
     return effect["effect"], effect.get("path"), effect.get("name")
 
 

@@ -98,7 +98,7 @@ class MountNamespace:
             self._descriptor = None
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """What to run so that ``command`` runs in it: same process, no shell, no child."""
+        """Return a command that runs ``command`` in this namespace: in the same process, without shell or child."""
         if self._descriptor is None:
             raise ClusterError("this mount namespace is not open")
         return [tool("nsenter"), f"--mount=/proc/{os.getpid()}/fd/{self._descriptor}", "--", *command]

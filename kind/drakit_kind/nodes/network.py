@@ -27,7 +27,7 @@ _PAUSE = 0.05
 
 
 def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
-    """The first candidate that overlaps none of ``used``; raises ``ClusterError`` if all do."""
+    """Return the first candidate that overlaps none of ``used``; raise ``ClusterError`` if all do."""
     taken = list(used)
     candidates = [IPv4Network(candidate) for candidate in NODE_NETWORKS]
     for candidate in candidates:
@@ -43,7 +43,7 @@ def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
 
 
 def used_networks() -> list[IPv4Network]:
-    """What this machine's addresses and routes cover, aside from default routes and halves of such, as VPNs have."""
+    """List the networks of this machine's routes, except default routes and their halves, which VPNs use."""
     listed = run("ip", "-json", "-4", "route", "show", "table", "all")
     routes = msgspec.json.decode(listed or "[]")
     networks = (IPv4Network(route["dst"], strict=False) for route in routes if route.get("dst", "default") != "default")
@@ -51,17 +51,17 @@ def used_networks() -> list[IPv4Network]:
 
 
 def node_address(subnet: IPv4Network, index: int) -> str:
-    """The address of a node, counted from 0."""
+    """Return the address of a node, counted from 0."""
     return str(subnet[1 + index])
 
 
 def pod_addresses(subnet: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
-    """The first and the last address of pods."""
+    """Return the first and the last address for pods."""
     return subnet[MOST_NODES + 1], subnet[-2]
 
 
 def create_bridge(name: str, subnet: IPv4Network, addresses: Sequence[str]) -> None:
-    """The interface with the addresses of all nodes; up."""
+    """Create a bridge with the addresses of all nodes, and set it up."""
     run("ip", "link", "add", "name", name, "type", "bridge")
     # Nobody needs an IPv6 address here, and it would answer for one.
     run("ip", "link", "set", "dev", name, "addrgenmode", "none")
@@ -94,6 +94,6 @@ def exists(name: str) -> bool:
 
 
 def _ports_of(bridge: str) -> list[str]:
-    """The interfaces that are connected to a bridge."""
+    """List the interfaces that are connected to a bridge."""
     directory = Path("/sys/class/net", bridge, "brif")
     return sorted(port.name for port in directory.iterdir()) if directory.exists() else []

@@ -148,7 +148,7 @@ class RealNodes:
 
 
 def _images(binaries: Binaries, directory: Path) -> list[Path]:
-    """Archives of the images that every node has: that of pod sandboxes, and that of test containers."""
+    """Write the archives of the images that every node has: that of pod sandboxes, and that of test containers."""
     directory.mkdir(exist_ok=True, mode=0o700)
     pause, busybox = directory / "pause.tar", directory / "busybox.tar"
     images.pause_archive(pause, binaries.path("pause"))

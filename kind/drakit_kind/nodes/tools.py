@@ -24,7 +24,7 @@ _SECONDS = 30.0
 
 
 def tool(name: str) -> str:
-    """The absolute path of one of the machine's programs; raises ``ClusterError`` with the package that has it."""
+    """Return the absolute path of a program; raise ``ClusterError`` that names its Debian package if it is missing."""
     found = shutil.which(name, path=search_path())
     if found is None:
         raise ClusterError(f"there is no `{name}` in PATH; install {TOOLS.get(name, name)} (so it is called in Debian)")
@@ -32,7 +32,7 @@ def tool(name: str) -> str:
 
 
 def missing() -> str:
-    """What to install of those that are not there, in words; or ""."""
+    """Say which packages to install for programs that are missing; "" if none are."""
     lacking = [name for name in TOOLS if shutil.which(name, path=search_path()) is None]
     if not lacking:
         return ""
@@ -47,5 +47,5 @@ def search_path() -> str:
 
 
 def run(name: str, *arguments: str) -> str:
-    """What a tool prints; raises ``ClusterError`` with what it complains about."""
+    """Run a program and return its output; raise ``ClusterError`` with its error message if it fails."""
     return output([tool(name), *arguments], timeout=_SECONDS)

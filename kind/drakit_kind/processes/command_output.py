@@ -43,12 +43,12 @@ def output(
 
 
 def overdue(command: Sequence[str], timeout: float) -> ClusterError:
-    """What is said of a command that did not end within ``timeout`` seconds."""
+    """Make the error for a command that did not end within ``timeout`` seconds."""
     return ClusterError(f"`{_shown(command)}` did not end within {timeout:.0f} s")
 
 
 def failure(command: Sequence[str], status: int, text: str) -> ClusterError:
-    """What is said of a command that failed, with the last lines of what it printed."""
+    """Make the error for a command that failed, with the last lines of its output."""
     lines = " / ".join(text.strip().splitlines()[-3:]) or "it printed nothing"
     return ClusterError(f"`{_shown(command)}` failed with status {status}: {lines}")
 

@@ -19,7 +19,7 @@ _STOP_SECONDS = 15.0
 
 
 def pools_of(spec: DriverSpec) -> list[Pool]:
-    """The pools that a driver of this spec publishes; raises ``ClusterError`` with all that is wrong in it."""
+    """Return the pools that a driver of this spec publishes; raise ``ClusterError`` with all mistakes in the spec."""
     from drakit_driver.profiles.reading import catalog
 
     layout = Path(spec.layout) if spec.layout else None
@@ -30,7 +30,7 @@ def pools_of(spec: DriverSpec) -> list[Pool]:
 
 
 def driver_name(spec: DriverSpec) -> str:
-    """The DRA driver name that a spec results in."""
+    """Return the DRA driver name that a spec results in."""
     return spec.name or pools_of(spec)[0].driver
 
 
@@ -96,7 +96,7 @@ class DriverProcess:
         return prepare_calls(uid, self.logs())
 
     def cdi_files(self, node: str) -> list[str]:
-        """The CDI specs of its claims on a node."""
+        """List the names of the driver's CDI spec files on a node, sorted."""
         directory = self._nodes_directory / node / "cdi"
         return sorted(path.name for path in directory.glob("*") if self.name in path.name)
 
@@ -106,7 +106,7 @@ class DriverProcess:
             spawn.end(self._process, timeout=_STOP_SECONDS)
 
     def logs(self) -> str:
-        """What it has printed so far."""
+        """Return the text that it has printed so far."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def _command(self) -> list[str]:

@@ -12,9 +12,9 @@ _TRIES = 100
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that is free now.
+    """Return a port of 127.0.0.1 that is free now.
 
-    Until it is used, which may be a second later, the kernel gives it to nobody who asks for any port, if possible.
+    If possible it is one that the kernel gives to nobody who asks for any port, as it may be used only a second later.
     """
     lowest, highest = map(int, _GIVEN_TO_ANYBODY.read_text().split())
     tries = (secrets.choice(_OURS) for _ in range(_TRIES))
@@ -22,7 +22,7 @@ def free_port() -> int:
 
 
 def _bound(port: int) -> int:
-    """The port that can be bound, for 0 any; 0 if it cannot be."""
+    """Try to bind a port (0: any), and return its number; 0 if that fails."""
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.1", port))

@@ -144,7 +144,7 @@ class ServerProcess:
         raise ClusterError(f"{after}: {problem}; {self._end_of_log()}")
 
     async def _problem(self) -> str | None:
-        """What is in the way of its work, or None."""
+        """Probe the program, and return why it does not work, or None."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._probe()
@@ -210,5 +210,5 @@ if os.getppid() == int(sys.argv[1]):
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """The command that runs ``command``, whose first part is a path, and has it killed when this process ends."""
+    """Return a command that runs ``command``, whose first part is a path, and is killed when this process ends."""
     return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *command]

@@ -54,7 +54,7 @@ class Access:
     socket: Path | None = None
 
     def connect(self, component: str) -> Connection:
-        """A connection of one component's own, as ``drakit-<component>``."""
+        """Open a connection for one component, which shows itself as ``drakit-<component>``."""
         agent = f"drakit-{component}"
         if self.socket is not None:
             return Connection("http://localhost", socket=self.socket, token=self.token, user_agent=agent)

@@ -135,9 +135,9 @@ def _signal_and_wait(pid: int, number: signal.Signals, timeout: float) -> bool:
 
 
 def log_tail(log: Path, *, since: int = 0) -> str:
-    """The last lines of a log, from the byte ``since`` on, indented to follow an error message.
+    """Return the last lines of a log, from byte ``since`` on, indented to follow an error message.
 
-    A program in Go that panicked says why before its stack; of that, which may be long, only the beginning is taken.
+    A Go program that panicked prints the reason before a long stack, so of a panic only the beginning is returned.
     """
     try:
         lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
@@ -153,9 +153,9 @@ def _end_of_log(log: Path, since: int) -> str:
 
 
 def _listener() -> socket.socket:
-    """A socket with an abstract name: the kernel takes it back however this process ends, where a file would stay.
+    """Open a socket with an abstract name, which leaves no file however this process ends.
 
-    Such a name keeps nobody out, so each message comes with its sender.
+    Any process can send to such a name, so each message comes with its sender's user.
     """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -170,7 +170,7 @@ def _address(listener: socket.socket) -> str:
 
 
 def _heard(listener: socket.socket) -> str | None:
-    """The next message; None if it is another user's."""
+    """Receive the next message; None if it is from another user."""
     message, about, _, _ = listener.recvmsg(_MESSAGE_BYTES, socket.CMSG_SPACE(_SENDER.size))
     users = [_SENDER.unpack(data)[1] for _, kind, data in about if kind == socket.SCM_CREDENTIALS]
     return message.decode(errors="replace") if users == [os.getuid()] else None

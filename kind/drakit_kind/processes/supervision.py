@@ -138,7 +138,7 @@ class Supervisor:
 
 
 def endings(file: Path) -> Iterator[Ending]:
-    """What a supervisor has kept in a file, the oldest first; nothing if there is none. Raises ``ClusterError``."""
+    """Read the ends that a supervisor recorded, oldest first; raise ``ClusterError`` for a damaged file."""
     try:
         lines = regular_files.read(file, limit=_LARGEST_BYTES).splitlines()
     except FileNotFoundError:

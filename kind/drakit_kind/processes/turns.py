@@ -29,9 +29,9 @@ def one_at_a_time(lock: Path, report: Report) -> Iterator[None]:
 
 @contextmanager
 def scratch_directory(parent: Path, prefix: str) -> Iterator[Path]:
-    """A directory for what is being made by who has the turn; what a killed one has left of such goes, too.
+    """Make a directory for unfinished files of the one who has the turn, and remove those of killed ones.
 
-    Beside where it will be kept: /tmp may have no room for a gigabyte.
+    It is beside the final place, because /tmp may have no room for a gigabyte.
     """
     for left in parent.glob(f"{prefix}*/"):
         shutil.rmtree(left)

@@ -55,7 +55,7 @@ def refuse_unused_programs(config: pytest.Config, spec: ClusterSpec) -> None:
 
 
 def spec_of(session: pytest.Session) -> ClusterSpec:
-    """The cluster that a run asks for, whose tests are collected."""
+    """Return the spec of the cluster that a run asks for; its tests must be collected already."""
     from drakit_kind.testing.features_off import run_gates
 
     return _spec(session.config, run_gates(session))

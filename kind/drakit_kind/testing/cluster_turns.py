@@ -54,7 +54,7 @@ class ClusterTurns:
         self._asked = self._kept = None
 
     def _entered(self, *, alone: bool) -> IO[str]:
-        """What others wait for until it is closed."""
+        """Take a lock that others wait for until it is closed."""
         room = os.fdopen(regular_files.open_lock(self._directory / "room"), "w")
         asked, self._asked = self._asked or self._at_the_head(), None
         with asked:

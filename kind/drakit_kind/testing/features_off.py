@@ -21,7 +21,7 @@ _GATES: pytest.StashKey[Mapping[str, bool]] = pytest.StashKey()
 
 
 def run_version(config: pytest.Config) -> str:
-    """The Kubernetes version of this run: as the user says, as the tag of a node image of kind says, or our own."""
+    """Return the Kubernetes version of a run: the user's, that of the kind node image's tag, or the default."""
     if version := text(config, "kubernetes-version"):
         return version
     image = text(config, "kind-image") if backend(config) == "kind" else None
@@ -29,7 +29,7 @@ def run_version(config: pytest.Config) -> str:
 
 
 def run_gates(session: pytest.Session) -> Mapping[str, bool]:
-    """The gates of this run, whose tests are collected; raises ``FeatureGateError`` for a text that says none."""
+    """Return a run's gates, once its tests are collected; raise ``FeatureGateError`` for an invalid setting."""
     if _GATES not in session.stash:
         # Each test asks, and to answer may be to look at all tests.
         session.stash[_GATES] = _gates(session)
@@ -45,7 +45,7 @@ def _gates(session: pytest.Session) -> Mapping[str, bool]:
 
 
 def needed_gates(item: pytest.Item) -> list[str]:
-    """The gates of a story, by its markers ``capability(..., gates=[...])`` and ``needs_gates(...)``."""
+    """List the gates of a story's markers ``capability(..., gates=[...])`` and ``needs_gates(...)``."""
     capability = item.get_closest_marker("capability")
     gates = list(capability.kwargs.get("gates", ())) if capability else []
     gates += [gate for marker in item.iter_markers("needs_gates") for gate in marker.args]
@@ -70,7 +70,7 @@ def why_left_out(item: pytest.Item) -> str:
 
 
 def _missing_gate(needed: Iterable[str], minor: str, gates: Mapping[str, bool]) -> str:
-    """The first of these gates that is off in a minor version with ``gates`` set, in words; or ""."""
+    """Say which of these gates is off first in a minor version with ``gates`` set; "" if none is."""
     on = FeatureGates(minor, gates)
     there = {gate.name for gate in on.known()}
     for gate in needed:
@@ -83,7 +83,7 @@ def _missing_gate(needed: Iterable[str], minor: str, gates: Mapping[str, bool]) 
 
 
 def to_turn_on(needed: Iterable[str], minor: str) -> dict[str, bool]:
-    """The gates that have to be set for these to be on: those that the version has off, and what they depend on."""
+    """Return the gates to set so that these are on: those that are off by default, and what they depend on."""
     known = {gate.name: gate for gate in FeatureGates(minor).known()}
     wanted, left = {}, sorted(needed)
     while left:

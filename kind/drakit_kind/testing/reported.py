@@ -51,9 +51,9 @@ def reported(item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Dr
 def teardown_failure(
     item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Driver] = ()
 ) -> Callable[..., None]:
-    """The last thing of a fixture's teardown, for ``ExitStack.push``: if something of it fails, look at what is there.
+    """Make the last callback of a teardown, for ``ExitStack.push``: if the teardown fails, it records what is left.
 
-    When pytest reports it, nothing of the test is there any more.
+    When pytest reports the failure, the test's objects are gone.
     """
 
     def look(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:

@@ -60,7 +60,7 @@ class SessionClusters:
         error.add_note(f"its logs are kept in {kept}")
 
     def join(self, home: ClusterHome) -> StartedCluster:
-        """A cluster that another worker of this run has started, and will stop."""
+        """Use a cluster that another worker of this run has started, and will stop."""
         spec = home.read_spec()
         if spec is None:
             raise ClusterError(f"there is no cluster in {home.directory} any more")

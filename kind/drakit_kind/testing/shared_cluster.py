@@ -49,7 +49,7 @@ class SharedCluster(Generic[C]):
 
     @contextmanager
     def used(self, *, first: bool = False) -> Iterator[C]:
-        """The cluster; ``ClusterError`` if it does not start, also for those who would have joined.
+        """Use the shared cluster in this block; raise ``ClusterError`` in every worker if it does not start.
 
         Leaving takes the one who started it until nobody else uses it; it is for the caller to stop it then.
         ``first``: where no cluster was started yet, have the first turn on it.

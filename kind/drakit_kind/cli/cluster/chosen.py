@@ -58,7 +58,7 @@ def running_cluster(name: str, data_dir: Path | None) -> LocalCluster:
 
 
 def _ended(home: ClusterHome) -> str:
-    """What to do about a cluster that is there and does not run; "" if there is none."""
+    """Say what to do about a cluster that exists but does not run; "" if there is none."""
     if not home.spec_file.exists():
         return ""
     from drakit_kind.cli.cluster.endings import lines

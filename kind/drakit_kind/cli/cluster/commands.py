@@ -169,7 +169,7 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_layouts(drivers: Sequence[DriverSpec], home: ClusterHome) -> None:
-    """A layout is a profile too, but its file would have no place in PROFILE[@NODE,...]."""
+    """Refuse a driver with a layout: the form PROFILE[@NODE,...] has no place for the file's name."""
     for driver in drivers:
         if driver.profile == "layout":
             nodes = " ".join(f"--node {node}" for node in driver.nodes)

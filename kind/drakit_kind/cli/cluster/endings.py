@@ -22,7 +22,7 @@ def lines(endings: Iterable[Ending]) -> list[str]:
 
 
 def _brief(reason: str) -> str:
-    """What has ended, and of the end of its log the panic, or else the last lines."""
+    """Shorten a reason to its first line and the panic in the log, or else the log's last lines."""
     first, *log = reason.splitlines()
     panic = next((number for number, line in enumerate(log) if line.strip().startswith("panic: ")), -_REASON_LINES)
     return "\n".join([first, *log[panic:][:_REASON_LINES]])

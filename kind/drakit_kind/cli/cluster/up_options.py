@@ -22,10 +22,10 @@ _AS_THEY_ARE = ("name", "version", "emulated_version", "port", "token", "tls", "
 
 
 def spec_of(options: Mapping[str, Any], named: Mapping[str, Any], home: ClusterHome) -> ClusterSpec:
-    """The cluster to start; ``named`` are those of the options that the user has given.
+    """Make the spec of the cluster to start; ``named`` are those of the options that the user has given.
 
-    What an earlier run has left in ``home`` is continued: of it all is kept that is not named. Of one that was never
-    ready nothing is: its options may be the reason.
+    A cluster that an earlier run left in ``home`` is continued: its spec is kept except for the named options. If it
+    was never ready, nothing is kept, as its options may be the reason.
     """
     earlier = home.read_spec() if home.was_ready else None
     if earlier is None:
@@ -107,7 +107,7 @@ def _driver_spec(text: str, nodes: list[str]) -> DriverSpec:
 
 
 def _refuse_another_api_server(earlier: ClusterSpec, spec: ClusterSpec, home: ClusterHome) -> None:
-    """The embedded API server and etcd keep objects in files of their own: to change would lose all of them."""
+    """Refuse to change between the embedded API server and etcd: all objects would be lost."""
     if ("apiserver" in earlier.real) == ("apiserver" in spec.real):
         return
     theirs = "Kubernetes' own" if "apiserver" in earlier.real else "drakit's own"
@@ -120,7 +120,7 @@ def _refuse_another_api_server(earlier: ClusterSpec, spec: ClusterSpec, home: Cl
 
 
 def _refuse_ignored(spec: ClusterSpec, named: Mapping[str, Any]) -> None:
-    """What was asked for and would have no effect; a backend's own choice of components is not asked for."""
+    """Refuse options of the user that would have no effect."""
     real = named.get("real")
     if real is not None and (unused := sorted(spec.real.difference(started_components(spec)))):
         option = {"scheduler": "--no-scheduler", "kubelet": "--nodes 0"}[unused[0]]

@@ -47,18 +47,18 @@ class BuildProgress:
         self._show(f"waiting for process {process}")
 
     def started(self, name: str, number: int, of: int) -> None:
-        """A binary is being built, the ``number``-th ``of`` those that are missing."""
+        """Show which binary is being built: the ``number``-th ``of`` those that are missing."""
         if not self._console.is_terminal:
             self._say(f"building {name} ({number} of {of})")
         self._show(f"{name} ({number} of {of})")
 
     def said(self, line: str) -> None:
-        """A line of Go's output; only downloads are worth a look, the rest is in the log."""
+        """Show a line of Go's output if it is about a download; the log has the others."""
         if self._task is not None:
             self._live.update(self._task, said=line if line.startswith("go: downloading") else "")
 
     def finished(self, name: str, seconds: float, size: int) -> None:
-        """A binary is there; ``size`` in bytes."""
+        """Show that a binary is complete; ``size`` is in bytes."""
         self._say(f"{name:<24} {seconds:6.1f} s {mib(size):>11}")
 
     def _say(self, text: str) -> None:

@@ -144,7 +144,7 @@ def _print(data: Any, output: Format) -> None:
 
 
 def _others(cache: Path, entries: list[CacheEntry]) -> list[CacheEntry]:
-    """What lies in the cache and no pinned module asks for."""
+    """List the cache entries that belong to no pinned version."""
     known = {entry.directory for entry in entries}
     return [CacheEntry(path) for path in sorted((cache / "kubernetes").glob("*")) if path not in known]
 

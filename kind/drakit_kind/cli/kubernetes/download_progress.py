@@ -46,7 +46,7 @@ class DownloadProgress:
         self._say(f"process {process} is building or downloading this already; waiting for it")
 
     def started(self, name: str, number: int, of: int) -> None:
-        """A file is being downloaded, the ``number``-th ``of`` those that are missing."""
+        """Show which file is being downloaded: the ``number``-th ``of`` those that are missing."""
         if not self._console.is_terminal:
             self._say(f"downloading {name} ({number} of {of})")
         if self._task is not None:

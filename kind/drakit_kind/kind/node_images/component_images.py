@@ -22,11 +22,11 @@ BASE = (
 
 
 def image_name(component: str, version: str) -> str:
-    """What kubeadm calls the image of a component of Kubernetes itself."""
+    """Return kubeadm's name for the image of a Kubernetes component."""
     return f"{_REGISTRY}/{component}:v{version}"
 
 
 def write_component(file: Path, component: str, assets: Assets, *, name: str | None = None) -> None:
-    """The archive of one component of the control plane."""
+    """Write the image archive of one control plane component."""
     entries = [Entry(path=f"usr/local/bin/{component}", contents=assets.path(component))]
     write_images(file, [Image([name or image_name(component, assets.version)], [BASE, entries])])

@@ -61,11 +61,11 @@ _PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 3
 
 
 def archive(report: Report, *, local: bool | None = None, base: Path | None = None) -> tuple[str, Path]:
-    """The image's name, and the docker archive with it, made now if it was not made from the same before.
+    """Return the image's name and its docker archive, which is built if its inputs have changed.
 
-    ``local``: from a Debian root instead of a registry's image; None takes the one that is there, else tries the
-    registry first. ``base`` is the Debian root as a tar file, instead of that of ``drakit_images.debian.root_tar``.
-    Raises ``ClusterError`` where neither is to be had.
+    ``local``: build it from a Debian root instead of a registry's image; None takes an image that exists, else tries
+    the registry first. ``base`` is the Debian root as a tar file, instead of that of ``drakit_images.debian.root_tar``.
+    Raises ``ClusterError`` if neither is available.
     """
     if base is None and (debian := image_builder.debian()) is not None:
         base = debian.given_root()
@@ -92,7 +92,7 @@ def archive(report: Report, *, local: bool | None = None, base: Path | None = No
 
 
 def _mark(base: Path | None) -> str:
-    """What tells the user's Debian roots from each other, without reading all of one."""
+    """Identify the user's Debian root by path, size and time, without reading all of it."""
     if base is None:
         return ""
     status = base.stat()
@@ -101,7 +101,7 @@ def _mark(base: Path | None) -> str:
 
 
 def _inputs() -> str:
-    """What the image depends on: every file of ours, the Dockerfile too, and the version of everything else."""
+    """Hash all that the image depends on: drakit's files, the Dockerfile, and the versions of all dependencies."""
     summary = hashlib.sha256()
     for package in _PACKAGES:
         for path, file in _files_of(package):
@@ -121,7 +121,7 @@ def _files_of(package: str) -> Iterator[tuple[str, Path]]:
 
 
 def _requirements() -> list[str]:
-    """What drakit needs at run time, with what that needs, each in the version that is installed here."""
+    """List drakit's run-time dependencies, direct and indirect, in the versions installed here."""
     found: dict[str, str] = {}
     todo = ["drakit"]
     while todo:
@@ -175,7 +175,7 @@ def _source_tree() -> Path | None:
 
 
 def _add_to_base(name: str, scratch: Path, report: Report) -> None:
-    """The same without a source tree: this installation, copied into the base image."""
+    """Build the image without a source tree: copy this installation into the base image."""
     label = f"{_BUILD_LABEL}={cache_directory()}"  # of all who have the turn
     remove_containers(f"label={label}")  # of a build that was killed
     container = docker("create", "--label", label, _BASE).strip()
@@ -258,7 +258,7 @@ def _copy_metadata(library: Path) -> None:
 
 
 def _dependencies(report: Report, scratch: Path) -> Path:
-    """The layer with all that drakit needs, made once for these versions."""
+    """Return the layer with drakit's dependencies, built once for these versions."""
     requirements = _requirements()
     recipe = msgspec.json.encode([_PYTHON, sys.version_info[:2] == _PYTHON, _NOT_COMPILED.pattern, requirements])
     file = cache_directory() / "kind" / f"dependencies-{hashlib.sha256(recipe).hexdigest()[:12]}.layer"

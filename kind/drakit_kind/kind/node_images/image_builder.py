@@ -43,7 +43,7 @@ class Debian(Protocol):
     """``drakit_images.debian``."""
 
     def given_root(self) -> Path | None:
-        """The Debian root of the user; see there."""
+        """Return the user's Debian root; see ``drakit_images.debian.given_root``."""
 
     def write_packages(self, stream: IO[bytes], names: Iterable[str], report: Report, *, base: Path | None) -> None:
         """Write packages of Debian as a layer; see there."""

@@ -41,11 +41,11 @@ def check_tag(spec: ClusterSpec, image: str | None) -> None:
 
 
 def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeImages:
-    """The images for the versions of a cluster's control plane and kubelets, all made here or all of a registry.
+    """Choose the node images of a cluster's control plane and kubelets: all built here, or all from a registry.
 
-    Those have pod networks that do not go together. ``image`` is used as it is for the control plane's version; without
-    one, images are made here where all binaries and drakit's source tree are, and taken from a registry otherwise.
-    Raises ``ClusterError`` where neither is possible.
+    Both kinds have pod networks that do not work together. ``image`` is used for the control plane's version; if it is
+    None, images are built here if all binaries and drakit's source tree are present, else taken from a registry.
+    Raises ``ClusterError`` if neither is possible.
     """
     versions = {spec.version, spec.version_of("kubelet")}
     if image is None:

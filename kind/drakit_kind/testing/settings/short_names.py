@@ -32,7 +32,7 @@ def written_out(arguments: Sequence[str], names: Iterable[str] = tuple(_LONG)) -
 
 
 def nobodys(config: pytest.Config) -> list[str]:
-    """The short names that no plugin and no conftest.py that is loaded has as an option."""
+    """List the short names that are an option of no other plugin and no loaded conftest.py."""
     return [name for name in _LONG if config.getoption(name, _NOBODYS) is _NOBODYS]
 
 

@@ -46,13 +46,13 @@ def backend(config: pytest.Config) -> Backend:
 
 
 def text(config: pytest.Config, name: str) -> str | None:
-    """What a run says of a setting such as ``cluster``; None if nothing."""
+    """Read a setting such as ``cluster`` as text; None if it is not set."""
     value = read(config, name).value
     return None if value is None else str(value)
 
 
 def number(config: pytest.Config, name: str) -> int | None:
-    """The same for a number of things; raises ``pytest.UsageError`` for what is none."""
+    """Read a setting as a whole number; raise ``pytest.UsageError`` if it is none."""
     setting = read(config, name)
     if setting.value is None:
         return None
@@ -66,7 +66,7 @@ def number(config: pytest.Config, name: str) -> int | None:
 
 
 def path(config: pytest.Config, name: str) -> Path | None:
-    """The same for a path: of the configuration file's directory if that says it, else of where pytest was started."""
+    """Read a setting as a path: relative to the configuration file if set there, else to where pytest was started."""
     setting = read(config, name)
     if setting.value is None:
         return None
@@ -77,7 +77,7 @@ def path(config: pytest.Config, name: str) -> Path | None:
 
 
 def read(config: pytest.Config, name: str, environment: Mapping[str, str] = os.environ) -> Setting:
-    """The value that counts, and where it was said; raises ``pytest.UsageError`` for one that is no choice."""
+    """Find a setting's value and where it was set; raise ``pytest.UsageError`` if it is not one of the choices."""
     option = BY_NAME[name]
     setting = _first(config, option, environment)
     if option.choices and setting.value is not None and setting.value not in option.choices:
