@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.scheme.stored_only import Part
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """All options have defaults: an empty one is a server in memory, on a free port, with a token of its own."""
+    """The options of a server. By default it is in memory, on a free port, with a random token."""
 
     # 0 takes any free port; the server binds to 127.0.0.1 only.
     port: int = 0

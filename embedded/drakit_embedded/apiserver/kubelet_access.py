@@ -21,7 +21,7 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KubeletAccess:
-    """PEM files as of --kubelet-client-certificate, -client-key and -certificate-authority; and a bearer token."""
+    """How to reach kubelets: PEM files as of ``--kubelet-client-certificate`` and so on, and a bearer token."""
 
     certificate: Path | None = None
     key: Path | None = None
@@ -49,7 +49,7 @@ class KubeletAccess:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with a request, once ``context`` has verified who gets it."""
+        """Headers for a kubelet, which must have been verified by ``context`` before they are sent."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def context(self) -> ssl.SSLContext:

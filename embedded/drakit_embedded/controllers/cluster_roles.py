@@ -15,7 +15,7 @@ _MANAGER = "clusterrole-aggregation-controller"
 
 
 class ClusterRoleAggregation:
-    """Keeps the rules of collecting roles those of the roles that they select."""
+    """Keeps the rules of aggregated ClusterRoles equal to those of the roles that they select."""
 
     def __init__(self, informers: Informers) -> None:
         self._connection = informers.connection

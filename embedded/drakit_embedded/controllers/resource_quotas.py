@@ -25,7 +25,7 @@ _RESYNC_SECONDS = 300.0
 
 
 class _Surroundings:
-    """What the mirrors have around a claim."""
+    """The pods, claims and device classes of the reflectors that a claim's usage depends on."""
 
     def __init__(self, informers: Informers, *, extended: bool) -> None:
         self._extended = extended
@@ -47,7 +47,7 @@ class _Surroundings:
 
 
 class ResourceQuotaController:
-    """Keeps ``status.hard`` what ``spec.hard`` is, and ``status.used`` true."""
+    """Copies ``spec.hard`` of quotas to ``status.hard``, and keeps ``status.used`` up to date."""
 
     def __init__(self, informers: Informers, *, extended: bool = True) -> None:
         self._informers = informers

@@ -58,7 +58,7 @@ class Surroundings:
 
 
 class Kubelet:
-    """Runs from ``open`` to ``close``; a restart is a ``close`` and a new object on the same directory."""
+    """One node's kubelet from ``open`` to ``close``; a restart is a new object on the same directory."""
 
     def __init__(self, name: str, directory: Path, surroundings: Surroundings) -> None:
         self.name = name

@@ -19,7 +19,7 @@ _DECLARED = ("DRANodeAllocatableResources", "DRAOptionalNodeOperations")
 
 @dataclass(frozen=True)
 class Release:
-    """A kubelet's version as it tells it ("1.37.1"), and its gates, which also say what it behaves like."""
+    """The kubelet to simulate: its version ("1.37.1") and feature gates."""
 
     version: str = "1.37.1"
     gates: FeatureGates = field(default_factory=FeatureGates)
@@ -42,12 +42,12 @@ class Release:
 
     @property
     def reports_health_messages(self) -> bool:
-        """Whether the health there comes with the driver's message."""
+        """Whether that status has the driver's message."""
         return self.gates.enabled("ResourceHealthStatusMessage")
 
     @property
     def knows_skipped_operations(self) -> bool:
-        """Whether a driver may be spared calls (KEP-5945)."""
+        """Whether claims can skip node operations of a driver (KEP-5945)."""
         return self.gates.enabled("DRAOptionalNodeOperations")
 
     @property

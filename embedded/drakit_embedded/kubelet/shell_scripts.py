@@ -19,7 +19,7 @@ _LOGGED = ("/dev/stdout", "/dev/stderr", "/proc/1/fd/1", "/proc/1/fd/2")
 
 
 class NotForeseen(Exception):
-    """From here on, what the script does is not known without running it."""
+    """What the script does from here on is not known without running it."""
 
 
 class Command(NamedTuple):

@@ -19,7 +19,7 @@ _BACKOFF = Backoff(1.0, 300.0)
 
 
 class SliceWipes:
-    """The deletions under way for one node."""
+    """The deletions of ResourceSlices under way for one node."""
 
     def __init__(self, connection: Connection, node: str) -> None:
         self._connection = connection

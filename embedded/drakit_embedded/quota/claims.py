@@ -21,11 +21,11 @@ from drakit_embedded.quota.names import DEVICE_CLASS, PER_CLASS, REQUESTS, count
 
 
 class Surroundings(Protocol):
-    """What else of a cluster matters to what a claim uses."""
+    """The other objects that a claim's usage depends on."""
 
     @property
     def classes(self) -> DeviceClasses | None:
-        """None where extended resources are no devices."""
+        """The device classes; None where extended resources are not devices."""
 
     def pod(self, namespace: str, name: str) -> Object | None:
         """Find a pod; None if it does not exist."""

@@ -12,7 +12,7 @@ from drakit_embedded.quota.names import DEVICE_CLASS
 
 
 class DeviceClasses:
-    """The classes as they are; made anew when they change."""
+    """A snapshot of the device classes; replaced when they change."""
 
     def __init__(self, classes: Iterable[dict[str, Any]]) -> None:
         self._names: set[str] = set()

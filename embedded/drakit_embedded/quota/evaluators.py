@@ -30,7 +30,7 @@ def _anything(names: Iterable[str], obj: Object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """How objects of one kind are counted."""
+    """The functions that count objects of one kind."""
 
     # Selects the names in a quota that the kind counts for.
     matching: Callable[[Iterable[str]], list[str]]

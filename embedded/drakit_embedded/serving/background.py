@@ -24,7 +24,7 @@ _INTERVAL_SECONDS = 0.0005
 
 
 class Background:
-    """One thread, which is started when there is something to do."""
+    """A single worker thread, started on first use."""
 
     def __init__(self, name: str) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
@@ -119,7 +119,7 @@ class LoopThread:
 
 
 class Stretch:
-    """How long a coroutine has gone on without letting others have a turn."""
+    """Measures how long a coroutine has run without a pause, and makes one."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + _STRETCH_SECONDS

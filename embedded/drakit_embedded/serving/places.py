@@ -15,7 +15,7 @@ _RESERVED = 16
 
 
 class Places:
-    """At most ``most`` connections, by their sockets."""
+    """The at most ``most`` connections of a port, by their sockets."""
 
     def __init__(self, most: int) -> None:
         self.most = self._most_ever = most
@@ -28,7 +28,7 @@ class Places:
 
     @property
     def full(self) -> bool:
-        """Whether somebody has to go before another one can come."""
+        """Whether a connection has to be closed before another one can come."""
         return len(self) >= self.most
 
     def take(self, connection: socket.socket) -> None:

@@ -48,7 +48,7 @@ def page_not_found() -> web.Response:
 
 
 class Documents:
-    """Answers to requests that are for no resource."""
+    """Handlers of paths that are no resources: health, version, discovery, OpenAPI, metrics."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ _UNKNOWN = "Unknown"
 
 
 class GuardedCluster(WritableCluster, Protocol):
-    """What plugins may ask: for objects, gates and the store, and who may do what."""
+    """The cluster as plugins see it: objects, gates and the store, and the authorizer."""
 
     @property
     def authorizer(self) -> Authorizer:

@@ -32,7 +32,7 @@ _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
 
 
 class Plugin(NamedTuple):
-    """A step of a chain; without resources it sees the writes of all kinds."""
+    """A plugin of a chain; without resources it is called for writes of all kinds."""
 
     step: Step
     operations: frozenset[Operation]
@@ -88,7 +88,7 @@ def _concerns(plugin: Plugin, operation: Operation, resource: tuple[str, str]) -
 
 
 class Admission:
-    """The chains of one server."""
+    """The mutating and validating chains of one server."""
 
     def __init__(self) -> None:
         self._mutating, self._validating = Chain(MUTATING), Chain(VALIDATING)

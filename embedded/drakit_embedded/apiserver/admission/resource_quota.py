@@ -22,7 +22,7 @@ _MARK = b"extended-resource-claim"
 
 
 class _Surroundings:
-    """What the store has around a claim."""
+    """The pods, claims and device classes of the store that a claim's usage depends on."""
 
     def __init__(self, cluster: GuardedCluster) -> None:
         self._cluster = cluster

@@ -21,7 +21,7 @@ _SANITIZED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 @dataclass(slots=True)
 class Access:
-    """What somebody wants to do: with a resource, or (``resource`` empty, ``path`` given) with a path."""
+    """What a user wants to do: with a resource, or (``resource`` empty, ``path`` given) with a path."""
 
     user: User
     verb: str

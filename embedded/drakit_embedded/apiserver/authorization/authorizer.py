@@ -20,7 +20,7 @@ _NO_RULES = "node authorizer does not support user rule resolution"
 
 
 class Decision(NamedTuple):
-    """Whether a request is allowed, and what the authorizers have to say about it."""
+    """Whether a request is allowed, and the reasons that the authorizers give."""
 
     allowed: bool
     reason: str = ""

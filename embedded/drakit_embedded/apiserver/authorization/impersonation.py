@@ -44,7 +44,7 @@ Check = Callable[[Access], None]
 
 @dataclass(slots=True)
 class Wanted:
-    """Who a request wants to come from, as its headers say."""
+    """The user to act as, from the headers of a request."""
 
     name: str = ""
     uid: str = ""
@@ -53,7 +53,7 @@ class Wanted:
 
     @property
     def name_only(self) -> bool:
-        """Whether everything but the name is left to the server."""
+        """Whether only the user's name is given."""
         return not (self.uid or self.groups or self.extra)
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ def _modes(requester: User, wanted: Wanted) -> list[str]:
 
 
 class _Broad:
-    """The old mode: the verb ``impersonate`` on all that is asked for."""
+    """Impersonation as of old: by the verb ``impersonate`` on every user, group and extra value."""
 
     group = ""
 
@@ -173,7 +173,7 @@ class _Broad:
 
 
 class _Narrow(_Broad):
-    """The others: ``impersonate:MODE``, and ``impersonate-on:MODE:VERB`` on what is to be done."""
+    """Constrained impersonation: ``impersonate:MODE``, and ``impersonate-on:MODE:VERB`` on what is to be done."""
 
     group = _GROUP
 

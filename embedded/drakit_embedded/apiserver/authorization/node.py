@@ -32,7 +32,7 @@ Judge = Callable[["NodeAuthorizer", str, Access], Verdict]
 
 
 class NodeAuthorizer:
-    """Judges requests of kubelets; ``rules`` are for kinds that it does not look into."""
+    """The Node authorizer; ``rules`` are for kinds that need no look at objects."""
 
     def __init__(self, store: Store, gates: FeatureGates, rules: tuple[Rule, ...]) -> None:
         self._store, self._gates, self._rules = store, gates, rules

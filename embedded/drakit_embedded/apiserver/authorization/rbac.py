@@ -37,7 +37,7 @@ class Grant(NamedTuple):
 
 @dataclass(slots=True)
 class _Grants:
-    """Everything that is bound, by namespace (empty: everywhere) and subject."""
+    """All bindings, by namespace (empty for cluster role bindings) and subject."""
 
     found: dict[tuple[str, Subject], list[Grant]] = field(default_factory=dict)
 

@@ -140,7 +140,7 @@ class Call:
 
     @property
     def content_type(self) -> str:
-        """What the client says that the body is."""
+        """The ``Content-Type`` header of the request."""
         return self.request.headers.get("Content-Type", "")
 
     async def body(self) -> bytes:

@@ -42,7 +42,7 @@ _PIECES_BYTES = 1024 * 1024
 
 
 class Handler:
-    """Answers requests for one server; ``recognized`` is told of those whose user has shown who he is."""
+    """Answers requests for one server; ``recognized`` is called for each request with an authenticated user."""
 
     def __init__(
         self,

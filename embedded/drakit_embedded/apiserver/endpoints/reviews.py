@@ -75,7 +75,7 @@ class NonResourceAttributes(msgspec.Struct):
 
 
 class AccessSpec(msgspec.Struct):
-    """authorization/v1 SubjectAccessReviewSpec; of a review of oneself, without the user."""
+    """authorization/v1 SubjectAccessReviewSpec; for a SelfSubjectAccessReview, without the user."""
 
     resourceAttributes: ResourceAttributes | None = None
     nonResourceAttributes: NonResourceAttributes | None = None

@@ -32,11 +32,11 @@ _BOUND = {"secret": "secrets", "pod": "pods", "node": "nodes"}
 
 
 class InvalidToken(Exception):
-    """Signed by this server and not valid (any more); the message is for TokenReview."""
+    """A token of this server that is not valid (any more); the message is for TokenReview."""
 
 
 class AccountTokens:
-    """Signs tokens, and says whose they are."""
+    """Signs tokens of service accounts, and finds the user of a token."""
 
     def __init__(self, store: Store, key: SigningKey) -> None:
         self._store, self._key = store, key

@@ -25,7 +25,7 @@ _INVALID = "invalid bearer token"
 
 
 class Reviewed(NamedTuple):
-    """What TokenReview says of a token."""
+    """The outcome of a TokenReview."""
 
     user: User | None
     audiences: Sequence[str] = ()

@@ -25,7 +25,7 @@ _P256_BYTES = 32
 
 
 class SigningKey:
-    """The key of one server, made or read when a token is first signed or checked: its library takes 50 ms to import.
+    """The signing key of one server, read or made on first use: its library takes 50 ms to import.
 
     ``given`` is a PEM file with an RSA or P-256 key; without it ``keep``, if given, is where one of our own is kept.
     """

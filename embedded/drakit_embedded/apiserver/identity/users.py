@@ -22,7 +22,7 @@ _BOUND_NODE = "authentication.kubernetes.io/node-name"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who asks; ``groups`` in the order in which messages show them."""
+    """The user of a request; ``groups`` in the order in which messages show them."""
 
     name: str
     uid: str = ""

@@ -101,7 +101,7 @@ def _type_text(api_version: str, kind: str) -> str:
 
 
 class _Application:
-    """One configuration put over one object."""
+    """The apply of one configuration to one object."""
 
     def __init__(self, writer: Writer, live: Object, config: Object, current: list[Entry]) -> None:
         self._kind, self._current, self._me = writer.kind, current, writer.identity(APPLY)
@@ -148,7 +148,7 @@ class _Application:
 
 
 class _Pruner:
-    """Takes out of an object what a manager applied last time, all in the version of that time."""
+    """Removes from an object what a manager applied last time, in the version of that time."""
 
     def __init__(self, kind: Kind, last: Entry) -> None:
         self._kind, self._last, self._version = kind, last, last["apiVersion"]

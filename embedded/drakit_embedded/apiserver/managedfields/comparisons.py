@@ -24,7 +24,7 @@ from drakit_embedded.apiserver.managedfields.shapes import (
 
 
 class Comparison(NamedTuple):
-    """Fields that only the old object has, that both have with different values, and that only the new one has."""
+    """Field sets: removed (only in the old object), modified (in both), added (only in the new one)."""
 
     removed: Tree
     modified: Tree

@@ -23,7 +23,7 @@ _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 
 
 class MalformedElement(ValueError):
-    """Text that is no step of a path."""
+    """A text that is no step of a field's path."""
 
 
 def json_text(value: Any) -> str:

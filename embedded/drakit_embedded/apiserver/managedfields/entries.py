@@ -25,7 +25,7 @@ class MalformedEntries(ValueError):
 
 
 class Identity(NamedTuple):
-    """What tells entries apart. Whoever applies has one entry for all versions."""
+    """What identifies an entry. A manager that applies has one entry for all versions."""
 
     manager: str
     operation: str

@@ -150,7 +150,7 @@ def _root(api_version: str, kind: str, *, as_typed: bool) -> Struct:
 
 
 class _Compiler:
-    """Makes shapes of types, each struct once."""
+    """Compiles types to shapes, each struct once."""
 
     def __init__(self, types: Schema, as_typed: bool) -> None:
         self._types, self._typed = types, as_typed

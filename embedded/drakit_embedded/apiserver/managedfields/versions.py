@@ -22,7 +22,7 @@ from drakit_embedded.apiserver.scheme.kinds import Kind
 
 
 class UnknownVersion(LookupError):
-    """The kind has no such version (any more)."""
+    """The kind does not exist in this version (any more)."""
 
 
 @lru_cache(maxsize=1024)
@@ -58,14 +58,14 @@ def _as_typed(obj: Object, kind: Kind, api_version: str) -> Object:
 
 
 class Difference(NamedTuple):
-    """What became of an object in one version: fields that are new or have new values, and those with what is gone."""
+    """The changes of an object in one version: fields that are new or have new values; the same with removed fields."""
 
     changed: Tree
     touched: Tree
 
 
 class Comparisons:
-    """How two objects differ, in each version that an entry asks for, without the fields that are reset."""
+    """The changes of an object in each version that an entry asks for, without the fields that are reset."""
 
     def __init__(self, compared: Callable[[str], Comparison], reset: Tree) -> None:
         self._compared, self._reset = compared, reset

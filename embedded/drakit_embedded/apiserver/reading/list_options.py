@@ -22,7 +22,7 @@ _NOT_OLDER, _EXACT = "NotOlderThan", "Exact"
 
 
 class Selection(NamedTuple):
-    """Requirements of a label and a field selector; other objects than those of ``topic``, if any, cannot meet them."""
+    """Requirements of a label and a field selector; if ``topic`` is given, only objects of it can meet them."""
 
     labels: Sequence[selectors.Requirement]
     fields: Sequence[selectors.Requirement]
@@ -37,7 +37,7 @@ class Selection(NamedTuple):
 
 
 class ListOptions(NamedTuple):
-    """metav1.ListOptions, with what is left out filled in."""
+    """metav1.ListOptions with defaults."""
 
     selection: Selection
     watch: bool

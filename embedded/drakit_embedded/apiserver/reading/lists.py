@@ -37,14 +37,14 @@ class _Start(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What is listed, and the ListMeta of that."""
+    """The records of a page, and its ListMeta."""
 
     records: list[Record]
     metadata: Object
 
 
 class Found(NamedTuple):
-    """What a list is made of: records of one moment, of which nothing changes any more."""
+    """The records of a collection at one version, which no longer change."""
 
     records: list[Record]
     start: _Start

@@ -32,11 +32,11 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
 
 
 class _Unparsable(ValueError):
-    """What is wrong within one requirement."""
+    """A malformed requirement; the message says what is wrong."""
 
 
 class _Parser:
-    """Recursive descent over the tokens of one label selector; the empty token is its end."""
+    """Recursive descent parser of one label selector; the empty token is its end."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [match[1] for match in _TOKEN.finditer(text.partition("\0")[0])]

@@ -228,7 +228,7 @@ def error_line(error: StatusError) -> bytes:
 
 
 class Watches:
-    """The watches under way, so that a stopping server can end them, and what was sent to all there were."""
+    """The watches under way, so that a stopping server can end them, and counts of all events sent."""
 
     def __init__(self) -> None:
         self._active: set[Watch] = set()

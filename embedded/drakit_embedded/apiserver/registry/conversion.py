@@ -37,7 +37,7 @@ _CORE_EVENT_FIELDS = {core: new for new, core in _EVENT_FIELDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """To and from the stored form, both without kind and apiVersion; ``api_version`` is that of the stored form."""
+    """Converts to and from the stored form, whose version is ``api_version``; both without kind and apiVersion."""
 
     api_version: str
     to_storage: Callable[[Object], Object]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Cluster(Protocol):
-    """What rules may know of the rest: the gates, and other objects (decoded, a copy)."""
+    """The cluster as rules see it: feature gates, and copies of other objects."""
 
     @property
     def gates(self) -> FeatureGates:
@@ -37,7 +37,7 @@ class Cluster(Protocol):
 
 
 class WritableCluster(Cluster, Protocol):
-    """The same with the store, for what is stored beside an object."""
+    """The same with the store, for objects that are stored beside another."""
 
     @property
     def store(self) -> Store:
@@ -66,14 +66,14 @@ def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFau
 
 
 class Begin(Protocol):
-    """Allocate for a new object what only one can have (an address), before it is prepared; a dry run takes nothing."""
+    """Allocates for a new object (an address), before it is prepared; a dry run allocates nothing."""
 
     def __call__(self, obj: Object, cluster: Cluster, /, *, dry_run: bool) -> None:
         """Enter what was allocated in ``obj``."""
 
 
 class BeginUpdate(Protocol):
-    """Allocate for an object that replaces another one."""
+    """Allocates for an object that replaces another one."""
 
     def __call__(self, new: Object, old: Object, cluster: Cluster, /, *, dry_run: bool) -> None:
         """Enter what was allocated in ``new``, which may keep what ``old`` has."""
@@ -105,7 +105,7 @@ def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """The rules of one kind; every member can be left at "no rule"."""
+    """The rules of one kind; each has a default that does nothing."""
 
     # Decodes a body by the types of its kind, with ``fieldValidation``; also returns warnings.
     decode: Decode = decode_by_types

@@ -32,7 +32,7 @@ _DAEMON_SET_TYPES = ("RollingUpdate", "OnDelete")
 
 
 class _Words(NamedTuple):
-    """How messages call a kind, in which they are not consistent; ``strict``: a selector must be given."""
+    """How messages call a kind, which is not consistent upstream; ``strict``: an empty selector is refused."""
 
     selecting: str
     ending: str

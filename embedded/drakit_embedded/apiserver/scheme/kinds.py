@@ -29,7 +29,7 @@ class Kind:
 
     @property
     def singular(self) -> str:
-        """As discovery gives it."""
+        """The singular name, as discovery shows it."""
         return self.kind.lower()
 
     @property
@@ -39,7 +39,7 @@ class Kind:
 
     @property
     def list_kind(self) -> str:
-        """The kind of a list of it."""
+        """The kind of its list."""
         return self.kind + "List"
 
 

@@ -16,7 +16,7 @@ Part = Literal["apiserver", "controllers", "scheduler", "kubelet"]
 
 
 class Unused(NamedTuple):
-    """Why nothing comes of an object: which part of Kubernetes would act on it, and what therefore does not happen."""
+    """Why nothing acts on a kind: the component that would, and what is missing without it."""
 
     part: Part
     missing: str

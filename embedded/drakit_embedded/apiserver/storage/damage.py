@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, Any, Any]:
-        """Of which object it is."""
+        """The object that the row is of."""
         return self.kind, self.namespace, self.name
 
     def __str__(self) -> str:

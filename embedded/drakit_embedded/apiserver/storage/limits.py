@@ -26,7 +26,7 @@ class TooLargeError(StatusError):
 
 
 class StoredKind(NamedTuple):
-    """What the size of an object depends on besides what it says."""
+    """The names of a kind, on which the size of its objects in etcd depends, too."""
 
     plural: str
     kind: str

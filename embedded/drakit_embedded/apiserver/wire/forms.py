@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole."""
+        """Bytes of all parts."""
         return len(self.head) + sum(map(len, self.bodies)) + max(len(self.bodies) - 1, 0) + len(self.tail)
 
     def whole(self) -> bytes:
@@ -97,7 +97,7 @@ class Plain:
 
     @property
     def later(self) -> Form:
-        """Return the same form: each event is encoded alike."""
+        """The same form: all events are encoded alike."""
         return self
 
     def one(self, record: Record) -> bytes:
@@ -120,7 +120,7 @@ class Plain:
 
 
 class _Stored(msgspec.Struct):
-    """As much of a stored object as is to be told; its devices are passed over."""
+    """The metadata of a stored object, decoded without the rest."""
 
     metadata: msgspec.Raw
 
@@ -129,7 +129,7 @@ _metadata_of = msgspec.json.Decoder(_Stored).decode
 
 
 class Partial:
-    """PartialObjectMetadata: what garbage collectors and metadata informers want to know of every kind."""
+    """The form PartialObjectMetadata, which garbage collectors and metadata informers ask for."""
 
     content_type = JSON
     is_stored = False
@@ -143,7 +143,7 @@ class Partial:
 
     @property
     def later(self) -> Form:
-        """Return the same form: each event is encoded alike."""
+        """The same form: all events are encoded alike."""
         return self
 
     def one(self, record: Record) -> bytes:
@@ -183,7 +183,7 @@ class Table:
     @property
     def later(self) -> Form:
         # k8s.io/apiserver/pkg/endpoints/handlers/response.go watchEmbeddedEncoder
-        """Leave out the column definitions, which only the first event of a watch has."""
+        """The form without column definitions, which only the first event of a watch has."""
         return self if self._headers is None else Table(self._served, self._version, self._include, headers=False)
 
     def one(self, record: Record) -> bytes:

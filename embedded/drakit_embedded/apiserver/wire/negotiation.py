@@ -23,7 +23,7 @@ OBJECT, COLLECTION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), ()
 
 
 class Conversion(NamedTuple):
-    """What an object is to be turned into: ``as``, ``g`` and ``v`` of a media type."""
+    """The conversion that a media type asks for: its parameters ``as``, ``g`` and ``v``."""
 
     kind: str
     group: str
@@ -31,7 +31,7 @@ class Conversion(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """The form that is sent."""
+    """The media type and conversion of an answer."""
 
     media: str = JSON
     conversion: Conversion | None = None

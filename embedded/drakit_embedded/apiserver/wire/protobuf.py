@@ -28,7 +28,7 @@ _UNREADABLE = (UnicodeDecodeError, msgspec.DecodeError, RecursionError, struct.e
 
 
 class ProtobufError(ValueError):
-    """The bytes are no message of the kind that they say."""
+    """A malformed protobuf message."""
 
 
 def _fields(message: str) -> Mapping[int, messages.Field]:

@@ -26,7 +26,7 @@ _TYPES = {"#": "integer", "?": "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Column definitions of a kind, and how to fill a row."""
+    """The column definitions of a kind, and the function that fills a row."""
 
     columns: list[Object]
     cells: Cells

@@ -30,7 +30,7 @@ _ITEMS = 32
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Texts of several lines stand there as they are, and in double quotes what else could be something else."""
+    """Dumps multi-line strings as blocks, and strings that could be read as another type in double quotes."""
 
 
 def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:

@@ -86,7 +86,7 @@ def _located(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Reader:
-    """Values of nodes, with a count of those that come of aliases."""
+    """Converts nodes to values, and counts those that come from aliases."""
 
     def __init__(self) -> None:
         self.repeated: list[str] = []

@@ -19,7 +19,7 @@ _TEXT = "tag:yaml.org,2002:str"
 
 
 class YamlError(ValueError):
-    """A text that is no YAML, or none that JSON can hold; the message is Go's."""
+    """A malformed YAML document, or one that JSON cannot hold; the message is Go's."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +54,7 @@ class Mapping:
 
 @dataclass(slots=True, eq=False)
 class Alias:
-    """What stands for the node of an anchor."""
+    """A reference to the node of an anchor."""
 
     line: int
     anchor: str
@@ -82,7 +82,7 @@ def document(raw: bytes) -> Node | None:
 
 
 class _Composed:
-    """What has been made so far: the node of the document, and those that are not yet closed."""
+    """The nodes composed so far: the root, and those that are still open."""
 
     def __init__(self) -> None:
         self.root: Node | None = None

@@ -148,7 +148,7 @@ def _check_preconditions(served: Served, stored: Object, wanted: Options) -> Non
 
 
 class _Begun(Enum):
-    """How far a deletion has come: not at all, somebody else has to finish it (now, or already), or grace has ended."""
+    """How far a deletion has got: nothing to wait for, waiting for others (newly, or as before), grace period over."""
 
     NOT = auto()
     WAITING = auto()

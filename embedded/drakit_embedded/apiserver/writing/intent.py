@@ -10,7 +10,7 @@ from drakit_embedded.apiserver.managedfields.updates import Writer
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The default is the server's own: it may do everything, and its fields are nobody's."""
+    """Who writes, and how far the write goes. The default is the server itself, which may do everything."""
 
     user: User = LOOPBACK
     # The field manager of the changes; None if the change sets ``managedFields`` itself.

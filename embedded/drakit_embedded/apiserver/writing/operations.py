@@ -21,7 +21,7 @@ _MOST_COPIED = 3 * 1024 * 1024
 
 
 class OperationError(ValueError):
-    """An operation that is none, or does not fit the object."""
+    """A JSON patch operation that is malformed, or does not fit the object."""
 
 
 def applied(document: Container, operations: list[dict[str, Any]]) -> Container:

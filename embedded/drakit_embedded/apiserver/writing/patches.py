@@ -44,7 +44,7 @@ class Patch(NamedTuple):
 
 
 class Reader(NamedTuple):
-    """How a patched object is read: what checks it, the request's ``fieldValidation``, and what takes warnings."""
+    """How to decode the result of a patch: the function, ``fieldValidation``, and the list that takes warnings."""
 
     incoming: Change
     validation: str

@@ -29,7 +29,7 @@ class _Spec(msgspec.Struct):
 
 
 class _Shape(msgspec.Struct):
-    """What a Scale can set; the metadata says of which object."""
+    """What a Scale can set, with the metadata that identifies the object."""
 
     metadata: _Metadata | None = None
     spec: _Spec | None = None

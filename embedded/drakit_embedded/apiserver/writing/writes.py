@@ -50,7 +50,7 @@ _NEVER_SET = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
 class Written(NamedTuple):
-    """The outcome of a write, stored or (dry run) only made."""
+    """The outcome of a write: the record as stored or, in a dry run, as it would be."""
 
     record: Record
     created: bool

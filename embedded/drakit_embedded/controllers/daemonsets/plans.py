@@ -21,7 +21,7 @@ PodsByNode = Mapping[str, Sequence[Object]]
 
 @dataclass(slots=True)
 class Plan:
-    """Nodes that get a pod, and pods that go."""
+    """Nodes to create a pod for, and pods to delete."""
 
     create: list[str] = field(default_factory=list)
     delete: list[Object] = field(default_factory=list)

@@ -40,7 +40,7 @@ _OPTIONS = (f"{schemas.META}.DeleteOptions", f"{schemas.META}.WatchEvent")
 
 
 class Documents:
-    """The documents of one server."""
+    """The OpenAPI documents of one server, encoded when first asked for."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog

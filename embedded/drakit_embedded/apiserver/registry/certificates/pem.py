@@ -19,7 +19,7 @@ _SPACES = b" \t"
 
 
 class Block(NamedTuple):
-    """What is between BEGIN and END."""
+    """One PEM block: its type and its decoded content."""
 
     type: str
     has_headers: bool

@@ -44,7 +44,7 @@ _BOTH = [f'conditions[{{"type": "{name}"}}]' for name in _DECIDED]
 
 
 class MalformedRequest(ValueError):
-    """What Go says of a request for a certificate that it cannot read, or that is not signed with its own key."""
+    """A certificate request that is malformed or not signed with its own key; the message is Go's."""
 
 
 def parsed(request: str) -> x509.CertificateSigningRequest:

@@ -42,7 +42,7 @@ _GATES: dict[str, dict[str, str]] = {
 
 
 class _Found(NamedTuple):
-    """A field that is set, and the struct that has it."""
+    """A gated field that is set, and the struct that has it."""
 
     owner: Object
     path: str
@@ -72,7 +72,7 @@ def drop(new: Object, old: Object | None, struct: str, gates: FeatureGates) -> N
 
 
 class _Searches:
-    """What finds such fields in each struct; None where there can be none."""
+    """Functions that find gated fields in each struct; None where there are none."""
 
     def __init__(self, types: Schema, gates: FeatureGates) -> None:
         self._types, self._gates = types, gates

@@ -37,7 +37,7 @@ def _enabled(gates: FeatureGates) -> frozenset[str]:
 
 
 class _Plan:
-    """What is to be done with every object of one struct."""
+    """The steps that set the defaults of one struct."""
 
     __slots__ = ("below", "made", "statements", "zeros")
 
@@ -65,12 +65,12 @@ class _Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether the struct has no defaults."""
         return not (self.statements or self.zeros or self.made or self.below)
 
 
 class _Plans:
-    """The plans of all structs with some gates on, each made when it is first asked for."""
+    """The plans of all structs for some gates, each compiled on first use."""
 
     def __init__(self, types: Schema, gates: Collection[str]) -> None:
         self._types, self._gates = types, gates

@@ -30,7 +30,7 @@ IsTaken = Callable[[str], bool]
 
 
 class AddressError(Exception):
-    """An address cannot be given; the message is that of kube-apiserver's allocator."""
+    """An address cannot be allocated; the message is that of kube-apiserver's allocator."""
 
 
 def check(address: str, is_taken: IsTaken, *, dry_run: bool) -> None:

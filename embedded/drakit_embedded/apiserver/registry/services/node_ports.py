@@ -21,7 +21,7 @@ _DRY = 32768
 
 
 class PortError(Exception):
-    """A port cannot be given; the message is that of kube-apiserver's allocator."""
+    """A port cannot be allocated; the message is that of kube-apiserver's allocator."""
 
 
 def taken(services: Iterable[Object]) -> set[int]:
@@ -37,7 +37,7 @@ def taken(services: Iterable[Object]) -> set[int]:
 
 
 class Operation:
-    """The ports that one write takes; nothing is given away before it is stored."""
+    """The ports that one write allocates; they count as taken only once the Service is stored."""
 
     def __init__(self, taken: Set[int], *, dry_run: bool) -> None:
         self._taken = taken
