@@ -26,7 +26,7 @@ _APPLY = "application/apply-patch+yaml"
 
 
 class Labels(NamedTuple):
-    """What requests are told apart by."""
+    """The labels of a request's metrics."""
 
     verb: str
     group: str
@@ -40,7 +40,7 @@ class Labels(NamedTuple):
 
 @dataclass(slots=True)
 class Durations:
-    """How many requests took how long, and all of them together."""
+    """A histogram of durations: counts by bucket, and the sum in seconds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
