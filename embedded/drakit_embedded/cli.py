@@ -157,7 +157,7 @@ def _config(options: _Options) -> ServerConfig:
 @apiserver.command()
 @click.argument("data_file", type=click.Path(dir_okay=False, path_type=Path))
 def repair(data_file: Path) -> None:
-    """Make a damaged DATA_FILE one that a server starts with.
+    """Repair a damaged DATA_FILE, so that a server starts with it.
 
     A server refuses a file of which it knows that changes are damaged or missing. This keeps a copy beside it, takes
     out the objects whose newest state is damaged, and says which; what is missing stays missing.

@@ -67,5 +67,5 @@ class Api:
         return record.object() if record is not None else None
 
     def own_fields(self, kind: Kind, made: Object) -> None:
-        """Enter the server itself in the ``managedFields`` of an object that it makes beside another."""
+        """Make the server the manager of an object that it creates beside another."""
         track(Writer(SERVER, kind), None, made)

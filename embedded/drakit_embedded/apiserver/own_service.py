@@ -24,7 +24,7 @@ _NAMESPACE, _NAME, _PORT = "default", "kubernetes", 443
 
 
 def publish(api: Api, host: str, port: int) -> None:
-    """Make what there is not yet, and bring the endpoint up to date: the server may listen elsewhere than before.
+    """Create what is missing, and update the endpoint: the server may listen elsewhere than before.
 
     What cannot be made (somebody may have taken the address) is logged, as kube-apiserver does.
     """

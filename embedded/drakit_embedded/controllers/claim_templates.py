@@ -41,7 +41,7 @@ class ClaimTemplates:
         self._created = Created(self._claims)
 
     async def generate(self, pod: Object) -> Object:
-        """Make what is missing; the pod with its new ``resourceClaimStatuses``.
+        """Create missing claims; returns the pod with its new ``resourceClaimStatuses``.
 
         Raises ``PodClaimError`` with the words of the FailedResourceClaimCreation event.
         """

@@ -150,7 +150,7 @@ class Deletions:
 
 
 async def slow_start(count: int, action: Callable[[], Awaitable[None]]) -> None:
-    """Do ``action`` ``count`` times in batches of 1, 2, 4, ...: if all fail for one reason, few are tried."""
+    """Run ``action`` ``count`` times in batches of 1, 2, 4, ...: if all fail for one reason, few are tried."""
     batch = 1
     while count > 0:
         batch = min(batch, count)

@@ -107,7 +107,7 @@ class ServiceController:
             await self._connection.replace(ENDPOINTS, changed, key[0])
 
     async def _sync_slices(self, service: Object, pods: list[Object]) -> None:
-        """Leave endpoints in the slices where they are, fill these, and make more where they do not suffice."""
+        """Keep endpoints in their slices, fill these, and create more slices if necessary."""
         labels = service_endpoints.labels(service, {SERVICE_NAME: service["metadata"]["name"], **_SLICES_ARE_OURS})
         there = self._existing(service)
         for group in self._groups(service, pods):
@@ -199,7 +199,7 @@ def _ports(part: Object) -> list[Object] | None:
 
 
 def _taken(left: dict[str, Object], part: Object) -> list[Object]:
-    """Take those endpoints that the slice has already, in their present state."""
+    """Take from ``left`` the endpoints that the slice has already, in their present state."""
     uids = [(endpoint.get("targetRef") or {}).get("uid", "") for endpoint in part.get("endpoints") or ()]
     return [left.pop(uid) for uid in uids if uid in left]
 

@@ -187,7 +187,7 @@ def environment(pod: Object, declared: Mapping[str, str], edits: Edits) -> dict[
 
 
 def expand(text: str, known: Mapping[str, str]) -> str:
-    """Put variables in for ``$(NAME)``; ``$$`` is a dollar sign; what is unknown stays as it is.
+    """Replace ``$(NAME)`` by the variable's value; ``$$`` is a dollar sign; what is unknown stays as it is.
 
     As k8s.io/kubernetes/third_party/forked/golang/expansion does. Raises ``StartError`` for what becomes too long, as
     each variable may contain the one before it several times.

@@ -58,7 +58,7 @@ class HealthCache:
         return entry[0]
 
     def update(self, driver: str, reports: Iterable[Report]) -> set[DeviceKey]:
-        """Take in one message; the devices whose health, message or timeout changed."""
+        """Update from one message; returns the devices whose health, message or timeout changed."""
         now = time.monotonic()
         known = self._drivers.setdefault(driver, {})
         changed = set()

@@ -99,7 +99,7 @@ class Kubelet:
     # Pods.
 
     def pod_changed(self, pod: Object | None, uid: str) -> None:
-        """Take in a pod as the API server has it; None when it is gone there."""
+        """Handle a pod's change in the API server; ``None`` if it was deleted."""
         run = self.pods.get(uid)
         if pod is not None and run is None:
             run = self.pods[uid] = PodRun(pod)
@@ -114,7 +114,7 @@ class Kubelet:
         self._shared.enqueue(self.name, uid)
 
     async def reconcile(self) -> None:
-        """Give back claims of pods that went away while nobody looked."""
+        """Unprepare claims of pods that no longer exist."""
         for uid in self.resources.stale_pods(self.pods):
             try:
                 await self.resources.unprepare(uid)
@@ -122,7 +122,7 @@ class Kubelet:
                 log.warning("%s: pod %s is gone: %s; tried again later", self.name, uid, error)
 
     async def sync(self, uid: str) -> float | None:
-        """Bring one pod a step further; when to come back, if there is a time for that."""
+        """Advance one pod by a step; returns the seconds until the next step is due, if known."""
         run = self.pods.get(uid)
         if run is None:
             return None
@@ -141,7 +141,7 @@ class Kubelet:
         return seconds * random.uniform(1.0, 1.5)  # noqa: S311
 
     async def _prepare(self, run: PodRun) -> bool:
-        """Have the claims prepared; whether containers can start."""
+        """Prepare the claims; returns whether containers can start."""
         run.start_time = run.start_time or gotime.now()
         if run.pod["spec"].get("resourceClaims"):
             await self._report(run)

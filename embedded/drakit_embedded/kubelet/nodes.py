@@ -115,7 +115,7 @@ async def register(connection: Connection, spec: NodeSpec, port: int, release: R
 
 
 async def renew_lease(connection: Connection, node: Object, seconds: int) -> None:
-    """Tell that the node is alive: patch its lease, create it if there is none."""
+    """Renew the node's lease, or create it if there is none."""
     name = node["metadata"]["name"]
     spec = {
         "holderIdentity": name,

@@ -47,14 +47,14 @@ class Resources:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def prepare(self, pod: Object) -> None:
-        """Have all claims of the pod prepared, each once; raises ``PrepareError``."""
+        """Prepare all claims of the pod, each once; raises ``PrepareError``."""
         try:
             await self._prepare(pod)
         except (PodClaimError, PluginError, CallError, OSError) as error:
             raise PrepareError(f"prepare dynamic resources: {error}") from error
 
     async def unprepare(self, pod_uid: str) -> None:
-        """Take the pod off its claims and have those unprepared that no other pod uses; raises ``PrepareError``."""
+        """Remove the pod from its claims, and unprepare those that no other pod uses; raises ``PrepareError``."""
         infos = self._cache.of_pod(pod_uid)
         if not infos:
             return
@@ -151,7 +151,7 @@ class Resources:
         return info
 
     def _attach(self, pod: Object, info: ClaimInfo) -> ClaimInfo:
-        """Enter the pod as a user of the claim; the entry is the one that all pods of the claim share."""
+        """Add the pod to the users of the claim; returns the entry that all pods of the claim share."""
         shared = self._cache.get(info.namespace, info.name)
         if shared is None:
             self._cache.add(shared := info)

@@ -197,7 +197,7 @@ class KubeletSimulator:
             await asyncio.sleep(self._timings.reconcile)
 
     async def _for_each(self, action: Callable[[str], Awaitable[None]]) -> None:
-        """Do something for every node, some of them at a time."""
+        """Run something for every node, for some of them at a time."""
         names = iter(list(self._specs))
 
         async def work() -> None:
@@ -212,7 +212,7 @@ class KubeletSimulator:
         self._tasks.append(task)
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
-        """Tell of the first task that fails, which none should: the others go on without what it did."""
+        """Report the first task that fails, which none should; the others go on."""
         if task.cancelled() or (error := task.exception()) is None:
             return
         log.error("a task of the kubelets failed", exc_info=error)

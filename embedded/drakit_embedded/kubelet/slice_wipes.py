@@ -38,7 +38,7 @@ class SliceWipes:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Give up what has not worked yet."""
+        """Cancel the deletions that have not succeeded yet."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

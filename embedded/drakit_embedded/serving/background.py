@@ -30,7 +30,7 @@ class Background:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do something in the thread, unless whoever waits is cancelled before it begins."""
+        """Run ``work`` in the thread, unless the caller is cancelled before it begins."""
         return await self._begin(work)
 
     async def run_to_the_end(self, work: Callable[[], T]) -> T:
@@ -125,7 +125,7 @@ class Stretch:
         self._until = time.monotonic() + _STRETCH_SECONDS
 
     async def pause(self) -> None:
-        """Let others have a turn, if it is time."""
+        """Yield to other tasks, if it is time."""
         if time.monotonic() >= self._until:
             await asyncio.sleep(0)
             self._until = time.monotonic() + _STRETCH_SECONDS

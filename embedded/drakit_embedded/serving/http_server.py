@@ -83,7 +83,7 @@ class HttpServer(web.Server):
         self._running.add_reader(port, self._accept, opened)
 
     def recognize(self, request: web.BaseRequest) -> None:
-        """Let the connection of a request stay when places are few: whoever asks has shown who he is."""
+        """Mark a request's connection as authenticated, so that it is not closed to make room."""
         seat = self._seats.get(request.protocol)
         if seat is not None:
             seat[0].keep(seat[1])
@@ -118,7 +118,7 @@ class HttpServer(web.Server):
             self._welcome(port, connection)
 
     def _pause(self, port: _Port, error: OSError) -> None:
-        """Wait for descriptors, some of which strangers give back."""
+        """Wait for descriptors, some of which come from closing unauthenticated connections."""
         log.warning("no connection can be accepted: %s; trying again", error.strerror)
         if port.places is not None:
             port.places.shrink()
@@ -143,7 +143,7 @@ class HttpServer(web.Server):
         greeting.add_done_callback(self._greetings.discard)
 
     async def _greet(self, port: _Port, connection: socket.socket) -> None:
-        """Have a connection served, once its handshake is over."""
+        """Start serving a connection, once its handshake is over."""
         protocol, seconds = self(), None
         if port.context is not None:
             seconds = self._head_seconds

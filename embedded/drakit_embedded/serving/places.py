@@ -36,13 +36,13 @@ class Places:
         self._strangers[connection] = None
 
     def keep(self, connection: socket.socket) -> None:
-        """Let somebody who has shown who he is stay."""
+        """Mark a connection as authenticated, so that it is not closed to make room."""
         if connection in self._strangers:
             del self._strangers[connection]
             self._known.add(connection)
 
     def leave(self, connection: socket.socket) -> None:
-        """Give a place back. One that descriptors were lacking for is there again, as one has been closed."""
+        """Release a place; one that had been given up for lack of descriptors comes back with it."""
         if self._forget(connection):
             self.most = min(self.most + 1, self._most_ever)
 

@@ -64,6 +64,6 @@ class Attributes:
         return forbidden(self.kind.plural, self.kind.group, name, why)
 
     def commit(self) -> None:
-        """Let the plugins' effects happen."""
+        """Carry out what plugins do with an admitted write (charging quotas)."""
         for effect in self.effects:
             effect()

@@ -19,7 +19,7 @@ _API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"
 
 
 def name_requester(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """Say in a new request who asks, whatever it said itself (PrepareForCreate)."""
+    """Set the requesting user in a new request, whatever the client sent (PrepareForCreate)."""
     if attributes.object is None:
         return
     spec = attributes.object.get("spec") or {}

@@ -21,7 +21,7 @@ Check = Callable[[str, str, Quantity, Amounts, Amounts], str]
 
 
 def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """Give containers the requests and limits that they leave open."""
+    """Set default requests and limits of containers."""
     pod = attributes.object
     if attributes.subresource or pod is None:
         return

@@ -27,7 +27,7 @@ class Decision(NamedTuple):
 
 
 class Authorizer:
-    """Superusers, then Node, then RBAC: whoever allows first decides, and nobody forbids."""
+    """Superusers, then Node, then RBAC: the first that allows a request decides, and none denies."""
 
     def __init__(self, store: Store, gates: FeatureGates) -> None:
         self.rbac = Rbac(store)

@@ -164,7 +164,7 @@ class Call:
         return await self.api.background.run(work) if bodies.is_long(raw, self.content_type) else work()
 
     async def write(self, work: Callable[[], T], within: AbstractContextManager[None] | None = None) -> T:
-        """Do a write within a context, if one is given, when it is its turn."""
+        """Run a write in its turn, within a context, if one is given."""
         stored = self.served.collection.records.get(self.key)
         size = self._sent + (len(stored.body) if stored is not None else 0)
 

@@ -45,7 +45,7 @@ def compare(old: Any, new: Any, shape: Shape) -> Comparison:
 
 
 def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) -> None:
-    """Note how two values differ; either may be absent, not both."""
+    """Record how two values differ; either may be absent, not both."""
     if old is ABSENT:
         into.added[element] = owned(new, shape)
     elif new is ABSENT:
@@ -89,7 +89,7 @@ def _fields(old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], in
 
 
 def _field(field: Any, old: Any, new: Any, into: Comparison) -> None:
-    """Note how two values of a field differ, which are not equal; either may be absent."""
+    """Record how two unequal values of a field differ; either may be absent."""
     if field is None or not field.element:
         return
     if not old or not new or old is ABSENT or new is ABSENT:

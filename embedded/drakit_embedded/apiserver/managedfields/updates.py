@@ -34,7 +34,7 @@ class Writer(NamedTuple):
 
 
 def track(writer: Writer, old: Object | None, new: Object) -> None:
-    """Give ``new``, with its defaults but not prepared yet, the entries that it has once it replaced ``old``."""
+    """Set the entries of ``new``, which has its defaults and is about to replace ``old``."""
     given = new["metadata"].pop("managedFields", None)
     live: list[Entry] = old["metadata"].get("managedFields", []) if old is not None else []
     current = live if writer.subresource else _current(given, live)

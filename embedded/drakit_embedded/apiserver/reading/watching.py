@@ -73,7 +73,7 @@ class Watch:
         return None if there else statuses.too_large_version(asked, self._store.version)
 
     def end(self) -> None:
-        """Let the stream finish after what it is writing now."""
+        """End the stream after what it is writing now."""
         self._ended = True
         self._wake.set()
 

@@ -113,7 +113,7 @@ class _Rules:
             set_defaults(self._kind, obj, metadata.timestamp(), self._version)
 
     def _respell(self, obj: Object, cluster: Cluster) -> None:
-        """Give the spec of a slice with mixins the one spelling that schedulers read, and with it its defaults."""
+        """Convert the spec of a slice with mixins to the one spelling that schedulers read, with defaults."""
         if self._native(obj, cluster):
             obj["spec"] = SPEC(obj["spec"], Place(), Problems())
             set_defaults(self._kind, obj, metadata.timestamp(), self._version)

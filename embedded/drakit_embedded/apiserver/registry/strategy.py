@@ -44,7 +44,7 @@ class WritableCluster(Cluster, Protocol):
         """The store, with the objects of all kinds."""
 
     def own_fields(self, kind: Kind, made: Object) -> None:
-        """Enter the server itself in the ``managedFields`` of an object that it makes beside another."""
+        """Make the server the manager of an object that it creates beside another."""
 
 
 def nothing(obj: Object, cluster: Cluster) -> None:

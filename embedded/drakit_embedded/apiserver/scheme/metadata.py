@@ -36,7 +36,7 @@ def generated_name(base: str) -> str:
 
 
 def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> list[str]:
-    """Leave out owner references that are there twice; what clients are told of it.
+    """Remove repeated owner references; returns the warnings about them.
 
     dedupOwnerReferencesAndAddWarning of k8s.io/apiserver/pkg/endpoints/handlers/rest.go, which comes later for patches.
     """

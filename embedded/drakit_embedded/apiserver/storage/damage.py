@@ -68,7 +68,7 @@ class Damage:
     _early: int = 0
 
     def see(self, row: Row) -> bool:
-        """Take note of the next row, by version; whether it is whole."""
+        """Check the next row, in order of versions, and record damage; True if it is intact."""
         self.rows += 1
         if row.version <= self.counted:
             self._early += 1

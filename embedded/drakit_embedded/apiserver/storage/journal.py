@@ -163,7 +163,7 @@ class Journal:
             raise JournalError(f"data file {self.path} cannot be used ({damage}): {way_out}")
 
     def mend(self) -> list[str]:
-        """Take out the objects whose newest state is damaged, and go on from what is left; one line for each.
+        """Remove the objects whose newest state is damaged; returns one line for each.
 
         Damaged rows of the history go alone. It takes a version of its own, so that all who watch have to list again.
         """
@@ -259,7 +259,7 @@ def _note(db: sqlite3.Connection, **values: int) -> None:
 
 
 def _begin(db: sqlite3.Connection) -> None:
-    """Give a new file its tables and what a mark knows it by, in one step: with half of it, it would pass for new."""
+    """Create the tables of a new file and its identity in one transaction: half of it would pass for a new file."""
     with _transaction(db):
         for statement in _SCHEMA:
             db.execute(statement)
@@ -268,7 +268,7 @@ def _begin(db: sqlite3.Connection) -> None:
 
 
 def _add_checksums(db: sqlite3.Connection) -> None:
-    """Bring a file of the former format to this one: what it has now is taken to be whole."""
+    """Convert a file without checksums: what it has now is assumed to be intact."""
     row = db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
     if row is None or row[0] != _FORMER:
         return

@@ -8,7 +8,7 @@ from drakit_embedded.apiserver.storage.journal import Journal, JournalError
 
 
 def repair(path: Path) -> list[str]:
-    """Take out what is damaged, having kept a copy; what was found and done, one line each.
+    """Remove what is damaged, after making a copy; returns what was found and done, one line each.
 
     Raises ``JournalError`` if SQLite cannot read the file, or the copy cannot be written.
     """

@@ -377,7 +377,7 @@ class Store:
         return record
 
     def _make(self, event: Event) -> None:
-        """Make a change, which survives the death of this process from here on."""
+        """Write a change to the journal; from here on it survives the end of this process."""
         record, deleted = event.record, event.type == "DELETED"
         assert event.version == self.version + 1, "two writes at once"
         if self._journal is not None:

@@ -27,7 +27,7 @@ class Turns:
         self._thread = Background("drakit-writes")
 
     async def take(self, write: Callable[[], T], size: int) -> T:
-        """Do a write that reads, makes and stores about ``size`` bytes."""
+        """Run a write that reads, builds and stores about ``size`` bytes, in its turn."""
         if size < LONG_BYTES and not self._lock.locked():
             return write()
         async with self._lock:

@@ -38,7 +38,7 @@ Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 class BodyError(ValueError):
-    """A body that cannot be read, or whose type cannot be told."""
+    """A body that is malformed, or whose type is not known."""
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Object:

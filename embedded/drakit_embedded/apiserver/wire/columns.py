@@ -183,7 +183,7 @@ def _pod_state(obj: Object, spec: Object, status: Object) -> tuple[str, int, int
 
 
 def _initializing(spec: Object, status: Object) -> tuple[str, int] | None:
-    """Say which init container is under way, with the restarts up to it; None if all are through."""
+    """Describe the init container that is running, with restarts so far; None if all have finished."""
     restarts = 0
     for index, container in enumerate(status.get("initContainerStatuses") or ()):
         restarts += container.get("restartCount", 0)

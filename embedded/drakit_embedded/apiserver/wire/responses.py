@@ -33,7 +33,7 @@ def refusal(error: StatusError) -> web.Response:
 
 
 def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
-    """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
+    """Add Warning headers to an answer (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
     for warning in _short(warnings):
         response.headers.add("Warning", f"299 - {quote(warning)}")
 

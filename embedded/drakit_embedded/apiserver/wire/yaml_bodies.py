@@ -131,7 +131,7 @@ class _Reader:
         return {key: texts[key] for key in sorted(texts)}
 
     def _fill(self, found: dict[tuple[type, Any], Any], node: Mapping) -> None:
-        """Put in what a mapping says, in its order; ``<<`` says what others do, of which the first ones count."""
+        """Fill in the entries of a mapping in order; of those merged by ``<<``, the first ones count."""
         for key_node, value_node in node.pairs:
             if _is_merge(key_node):
                 for part in reversed(value_node.items) if isinstance(value_node, Sequence) else (value_node,):

@@ -193,7 +193,7 @@ def _taken(served: Served, key: Key, obj: Object) -> statuses.StatusError:
 def update(
     api: Api, served: Served, key: Key, change: Object | Change, intent: Intent = OWN, *, subresource: str = ""
 ) -> Written:
-    """PUT or PATCH of an object or a subresource; ``change`` is the wanted object, or makes it of the stored one."""
+    """Update an object or a subresource; ``change`` is the wanted object, or makes it from the stored one."""
     record = served.collection.records.get(key)
     if record is None:
         return _create_by_update(api, served, key, change, intent, subresource)
@@ -231,7 +231,7 @@ def update(
 
 
 def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, subresource: str) -> Object:
-    """Take back what this way of writing may not change; the object itself or another one."""
+    """Restore what this kind of write may not change; returns ``new`` or another object."""
     if subresource in ("status", "approval"):
         return _with_status(served, new, old, api, subresource)
     if not subresource:
@@ -250,7 +250,7 @@ def _wanted(served: Served, record: Record, old: Object, change: Object | Change
 
 
 def _share_spec(served: Served, new: Object, old: Object) -> None:
-    """Let a long spec that stays be one for both: who compares them from here on, as many do, sees it at a glance."""
+    """Share an equal long spec between both objects, so that later comparisons are quick."""
     spec = old.get("spec")
     if served.strategy.validate_same_spec is not None and spec is not None and new.get("spec") == spec:
         new["spec"] = spec
@@ -271,7 +271,7 @@ def _create_by_update(
 
 
 def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Written:
-    """PUT of a namespace's finalize subresource, through which its finalizers go away."""
+    """Update the finalizers of a namespace by its ``finalize`` subresource."""
 
     def change(stored: Object) -> Object:
         preconditions.check_update(served.kind, stored, uid=obj["metadata"].get("uid"))
@@ -304,7 +304,7 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
 
 
 def _only_times_differ(new: Object, old: Object) -> bool:
-    """Check whether somebody came to own only what he had, by a change of which nothing was left (equality.go)."""
+    """Check whether only times in ``managedFields`` changed, so that nothing is stored (equality.go)."""
     meta, was = new["metadata"], old["metadata"]
     now, before = meta.get("managedFields") or [], was.get("managedFields") or []
     return (

@@ -79,7 +79,7 @@ class DaemonSetView:
 
 
 def upkeep(view: DaemonSetView, may_delete_failed: Callable[[str], bool]) -> Plan:
-    """Give each node its pod and take others away. ``may_delete_failed(node)`` says whether it was not just done."""
+    """Plan one pod for each node. ``may_delete_failed(node)``: whether its last failed pod is long enough ago."""
     plan = Plan()
     surges = bool(view.surge_and_unavailable()[0])
     for node, fit in view.fits.items():
@@ -161,7 +161,7 @@ def _replacing(view: DaemonSetView, unavailable: int) -> Plan:
 
 
 def _surging(view: DaemonSetView, surge: int) -> Plan:
-    """Make the new pod beside the old one, which goes when the new one is available."""
+    """Create the new pod beside the old one, which is deleted when the new one is available."""
     plan = Plan()
     candidates: list[str] = []
     misplaced: list[Object] = []

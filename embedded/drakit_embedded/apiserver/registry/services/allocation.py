@@ -25,7 +25,7 @@ _SERVICES = "services"
 
 
 def begin_create(service: Object, cluster: Cluster, *, dry_run: bool) -> None:
-    """Give a new Service addresses and node ports; raises a ``StatusError`` for what it cannot have."""
+    """Allocate addresses and node ports for a new Service; raises ``StatusError`` if that fails."""
     spec = service["spec"]
     carried_over.match_addresses(spec, None)
     _refuse(service, families.complete(spec, None))
@@ -38,7 +38,7 @@ def begin_create(service: Object, cluster: Cluster, *, dry_run: bool) -> None:
 
 
 def begin_update(service: Object, old: Object, cluster: Cluster, *, dry_run: bool) -> None:
-    """Give a changed Service what it lacks; it keeps what the stored one has."""
+    """Allocate what a changed Service lacks; it keeps what the stored one has."""
     spec, was = service["spec"], old["spec"]
     carried_over.keep_allocated(spec, was)
     carried_over.match_addresses(spec, was)
@@ -56,7 +56,7 @@ def begin_update(service: Object, old: Object, cluster: Cluster, *, dry_run: boo
 
 @contextmanager
 def holding(before: Object | None, after: Object | None, cluster: WritableCluster) -> Iterator[None]:
-    """Make an IPAddress for each address that a Service comes to have, and remove those of what it loses.
+    """Create an IPAddress for each new address of a Service, and remove those of addresses that it loses.
 
     The Service is stored in between. If it cannot be stored, the addresses are free again.
     """
@@ -116,7 +116,7 @@ def _is_taken(cluster: Cluster) -> addresses.IsTaken:
 
 
 def _give_addresses(service: Object, cluster: Cluster, *, dry_run: bool) -> None:
-    """Give a Service one address of each family, the one that it asks for or a free one (allocClusterIPs)."""
+    """Allocate an address of each family, the one that is asked for or a free one (allocClusterIPs)."""
     spec = service["spec"]
     asked = spec.get("clusterIPs") or []
     if not needs_address(spec) or asked[:1] == [NO_ADDRESS]:
@@ -158,7 +158,7 @@ def _operation(cluster: Cluster, *, dry_run: bool) -> Operation:
 
 
 def _give_node_ports(service: Object, operation: Operation) -> None:
-    """Give new ports their node ports; ports of one number, of TCP and UDP say, share one (initNodePorts)."""
+    """Allocate node ports of new ports; ports of one number, of TCP and UDP say, share one (initNodePorts)."""
     spec = service["spec"]
     ports, by_port = spec.get("ports") or [], dict[int, int]()
     for number, port in enumerate(ports):
@@ -177,7 +177,7 @@ def _give_node_ports(service: Object, operation: Operation) -> None:
 
 
 def _update_node_ports(service: Object, was: Object, operation: Operation) -> None:
-    """Give changed ports their node ports; the Service keeps those that it has (updateNodePorts)."""
+    """Allocate node ports of changed ports; the Service keeps those that it has (updateNodePorts)."""
     spec, mine = service["spec"], {*service_types.node_ports(was)}
     kept: set[tuple[str, int]] = set()
     for number, port in enumerate(spec.get("ports") or ()):

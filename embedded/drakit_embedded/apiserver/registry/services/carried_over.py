@@ -34,7 +34,7 @@ def _keep_node_ports(new: Object, old: Object) -> None:
 
 
 def match_addresses(new: Object, old: Object | None) -> None:
-    """Bring ``clusterIPs`` in step with ``clusterIP`` for clients that know the latter only."""
+    """Update ``clusterIPs`` for clients that know ``clusterIP`` only."""
     first, addresses = new.get("clusterIP") or "", new.get("clusterIPs") or []
     if old is None:
         if first and not addresses:

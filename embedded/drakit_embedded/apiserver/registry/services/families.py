@@ -97,7 +97,7 @@ def _inferred_families(spec: Object) -> Errors:
 
 
 def _complete_without_selector(spec: Object) -> None:
-    """Give a Service whose endpoints are made by hand any families, whatever the cluster has."""
+    """Complete the families of a Service without selector, also by those that the cluster does not have."""
     families = spec.setdefault("ipFamilies", [FAMILY]) or [FAMILY]
     if len(families) < 2 and spec["ipFamilyPolicy"] != _SINGLE:
         families = [*families, "IPv6" if families[0] == "IPv4" else "IPv4"]

@@ -29,7 +29,7 @@ def is_address(text: str) -> bool:
 
 
 def family(text: str) -> str:
-    """Tell the family of an address: ``IPv4`` or ``IPv6``; ``IPv4`` also for other texts."""
+    """Find the family of an address: ``IPv4`` or ``IPv6``; ``IPv4`` also for other texts."""
     return "IPv6" if ":" in text else "IPv4"
 
 

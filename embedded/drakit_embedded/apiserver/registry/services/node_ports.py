@@ -45,7 +45,7 @@ class Operation:
         self._mine: list[int] = []
 
     def take(self, port: int) -> None:
-        """Take a port; raises ``PortError`` if it cannot be had."""
+        """Allocate a port; raises ``PortError`` if that is not possible."""
         if not self._dry_run and not _FIRST <= port <= _LAST:
             raise PortError(f"provided port is not in the valid range. The range of valid ports is {_FIRST}-{_LAST}")
         if port in self._taken or port in self._mine:
@@ -53,7 +53,7 @@ class Operation:
         self._mine.append(port)
 
     def take_any(self) -> int:
-        """Take a free port; raises ``PortError`` if there is none."""
+        """Allocate a free port; raises ``PortError`` if there is none."""
         port = max(self._mine, default=_DRY) + 1 if self._dry_run else self._free()
         self._mine.append(port)
         return port

@@ -35,7 +35,7 @@ def create(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
 
 
 def update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """Validate a changed Service; what two rules find is told once."""
+    """Validate a changed Service; an error that two rules find is listed once."""
     return list(dict.fromkeys([*_changes(new["spec"], old["spec"]), *_service(new, old)]))
 
 
