@@ -11,6 +11,7 @@ from functools import partial
 
 from drakit_api.core.pod_claims import is_for_extended
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim
 from drakit_client.reflector import Key, Reflector, key_of
 from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, Resource
 from drakit_client.work_queue import WorkQueue
@@ -40,7 +41,7 @@ class _Surroundings:
     def pod(self, namespace: str, name: str) -> Object | None:
         return self._pods.store.get((namespace, name))
 
-    def claims(self, namespace: str) -> Iterator[Object]:
+    def claims(self, namespace: str) -> Iterator[ResourceClaim]:
         for key, claim in self._claims.store.items():
             if key[0] == namespace and is_for_extended(claim):
                 yield claim

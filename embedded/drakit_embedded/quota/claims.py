@@ -13,7 +13,7 @@ from typing import Protocol
 from drakit_api.core.pod_claims import controller_reference, is_for_extended
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
-from drakit_api.typed_objects import OwnerReference
+from drakit_api.typed_objects import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, OwnerReference, ResourceClaim
 from drakit_embedded.quota import pods
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest
 from drakit_embedded.quota.classes import DeviceClasses
@@ -30,7 +30,7 @@ class Surroundings(Protocol):
     def pod(self, namespace: str, name: str) -> Object | None:
         """Find a pod; None if it does not exist."""
 
-    def claims(self, namespace: str) -> Iterable[Object]:
+    def claims(self, namespace: str) -> Iterable[ResourceClaim]:
         """List the claims of a namespace that were created for extended resources of pods."""
 
 
@@ -53,7 +53,7 @@ def _is_extended(name: str, classes: DeviceClasses | None) -> bool:
     return is_extended_in_quota(name) and classes.has(name.removeprefix(REQUESTS))
 
 
-def usage(claim: Object, around: Surroundings) -> Amounts:
+def usage(claim: ResourceClaim, around: Surroundings) -> Amounts:
     """Compute what one claim uses."""
     used: Amounts = {_COUNT: ONE}
     for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
@@ -63,7 +63,7 @@ def usage(claim: Object, around: Surroundings) -> Amounts:
     return used
 
 
-def _of_request(request: Object) -> Amounts:
+def _of_request(request: DeviceRequest) -> Amounts:
     if request.get("firstAvailable"):
         worst: Amounts = {}
         for alternative in request["firstAvailable"]:
@@ -72,7 +72,7 @@ def _of_request(request: Object) -> Amounts:
     return _devices(request["exactly"]) if request.get("exactly") else {}
 
 
-def _devices(wanted: Object) -> Amounts:
+def _devices(wanted: ExactDeviceRequest | DeviceSubRequest) -> Amounts:
     counts = {"ExactCount": wanted.get("count") or 0, "All": _MOST_DEVICES}
     number = counts.get(wanted.get("allocationMode", ""), 0)
     return {f"{wanted.get('deviceClassName', '')}{PER_CLASS}": Quantity.of(number)}
@@ -92,7 +92,7 @@ def _of_extended(used: Amounts, classes: DeviceClasses, by_pod: Amounts) -> Amou
     return {name: amount for name, amount in left.items() if amount > ZERO}
 
 
-def _charged(claim: Object, around: Surroundings) -> Amounts:
+def _charged(claim: ResourceClaim, around: Surroundings) -> Amounts:
     """Compute what the pod that a claim was created for is charged; nothing unless each refers to the other."""
     owner = _pod_of(claim)
     if owner is None:
@@ -112,13 +112,13 @@ def _charged(claim: Object, around: Surroundings) -> Amounts:
     return pods.usage(pod)
 
 
-def _pod_of(claim: Object) -> OwnerReference | None:
+def _pod_of(claim: ResourceClaim) -> OwnerReference | None:
     owner = controller_reference(claim)
     if owner is None or not is_for_extended(claim):
         return None
     return owner if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Pod") else None
 
 
-def _is_of(claim: Object, owner: OwnerReference) -> bool:
+def _is_of(claim: ResourceClaim, owner: OwnerReference) -> bool:
     found = _pod_of(claim)
     return found is not None and found.get("uid") == owner.get("uid")

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 from drakit_api.core.pod_claims import is_for_extended
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim, as_claim
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.quota import amounts, pods
@@ -37,9 +38,9 @@ class _Surroundings:
     def pod(self, namespace: str, name: str) -> Object | None:
         return self._cluster.find("pods", namespace, name)
 
-    def claims(self, namespace: str) -> Iterator[Object]:
+    def claims(self, namespace: str) -> Iterator[ResourceClaim]:
         for record in self._cluster.store.named("resourceclaims.resource.k8s.io").select(namespace):
-            if _MARK in record.body and is_for_extended(claim := record.object()):
+            if _MARK in record.body and is_for_extended(claim := as_claim(record.object())):
                 yield claim
 
 
