@@ -44,7 +44,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def _run(tree: Path, script: str) -> tuple[int, list[str]]:
+def _run(tree: Path, script: str, *arguments: str) -> tuple[int, list[str]]:
     """The script's status and the lines that it prints."""
     environment = {**os.environ, "PATH": f"{tree}/.venv/bin:/usr/bin:/bin"}
     done = subprocess.run(
@@ -67,6 +67,11 @@ def test_sources_that_gofmt_would_change_are_named(tree: Path) -> None:
 
 def test_modules_are_vetted_but_not_those_of_kubernetes_programs(tree: Path) -> None:
     assert _run(tree, "vet") == (0, ["go vet ./... in module"])
+
+
+def test_modules_that_are_named_are_vetted(tree: Path) -> None:
+    (tree / "kind/kubernetes/1.0.0/main.go").write_text("package main\n")
+    assert _run(tree, "vet", "kind/kubernetes/1.0.0") == (0, ["go vet ./... in 1.0.0"])
 
 
 def test_what_vet_finds_ends_it(tree: Path) -> None:
