@@ -48,7 +48,7 @@ def _run(tree: Path, script: str, *arguments: str) -> tuple[int, list[str]]:
     """The script's status and the lines that it prints."""
     environment = {**os.environ, "PATH": f"{tree}/.venv/bin:/usr/bin:/bin"}
     done = subprocess.run(
-        [tree / ".ci" / script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [tree / ".ci" / script, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     return done.returncode, done.stdout.splitlines()
 
