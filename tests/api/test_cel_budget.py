@@ -23,7 +23,7 @@ from drakit_api.cel.cost.metered import compile_metered
 from drakit_api.cel.device import DeviceView
 from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.expression import Expression
-from drakit_api.cel.footprint import NOTHING
+from drakit_api.cel.footprint import Footprint
 from drakit_api.cel.syntax.parser import parse
 from e2e.attacks.growing import DRIVER, doubled, growing
 from tests.api import random_expressions
@@ -183,6 +183,6 @@ def _answer(expression: str, view: DeviceView, metered: bool) -> str:
         tree = parse(expression)
         check(expression, tree, environment.stored())
         planned = compile_metered(tree) if metered else compile_tree(tree)
-        return cel.Selector.matches(Expression(expression, *planned, NOTHING), view).__repr__()  # type: ignore[arg-type]
+        return cel.Selector.matches(Expression(expression, *planned, Footprint()), view).__repr__()  # type: ignore[arg-type]
     except cel.CelError as error:
         return str(error)

@@ -32,9 +32,6 @@ class Footprint:
 
 
 EVERYTHING = Footprint(all_attributes=True, capacity=True)
-NOTHING = Footprint()
-
-
 Path = tuple[str, ...]  # of ``device``: a field, then a domain, then a name
 _SELECTIONS = frozenset({"_[_]", "_[?_]"})
 
