@@ -45,7 +45,7 @@ class _Pool:
         self.token = _Token(self, 0)
 
     def touch(self, device_id: DeviceID, is_allocated: bool) -> None:
-        """Something about the device has changed."""
+        """Note that something about the device has changed."""
         if is_allocated:
             self.devices[device_id] = None
         else:
@@ -68,7 +68,7 @@ class AllocatedState:
 
     @staticmethod
     def of(claims: Iterable[Mapping[str, Any]], features: Features) -> AllocatedState:
-        """From claims; those without allocation count nothing."""
+        """Make the state from claims; those without allocation count nothing."""
         state = AllocatedState(features)
         for claim in claims:
             state.add_claim(claim)
@@ -76,7 +76,7 @@ class AllocatedState:
 
     @staticmethod
     def of_raw(raw: Mapping[str, Any], features: Features) -> AllocatedState:
-        """From upstream's ``AllocatedState``: ``devices``, ``shared`` and ``capacity`` lists, any of them absent."""
+        """Make the state from upstream's ``AllocatedState``: ``devices``, ``shared``, ``capacity``, if there."""
         state = AllocatedState(features)
         for entry in raw.get("devices") or ():
             state._hold(_device_id(entry), "")
@@ -118,11 +118,11 @@ class AllocatedState:
             self._touch(device_id)
 
     def is_shared(self, device_id: DeviceID) -> bool:
-        """Whether shares of the device are given out, so that its counters are charged already."""
+        """Tell whether shares of the device are given out, so that its counters are charged already."""
         return device_id in self.shares or device_id in self.capacity
 
     def consumed(self, device_id: DeviceID) -> Mapping[str, int]:
-        """Capacity given out in shares, by name."""
+        """Return the capacity given out in shares, in 1e-9 units, by name."""
         return self.capacity.get(device_id, _EMPTY)
 
     def in_pool(self, pool_id: PoolID) -> Iterable[DeviceID]:

@@ -38,7 +38,7 @@ class Solution:
     steps: int = 0
 
     def results(self) -> list[AllocationResult]:
-        """One v1 AllocationResult per claim, with fresh share ids. Raises ``AllocationError``."""
+        """Make one v1 AllocationResult per claim, with fresh share ids. Raises ``AllocationError``."""
         chosen, results = iter(self.choice), []
         for claim, placed in zip(self.claims, placements(self.claims, self.choice, self.pools), strict=True):
             requests = [alternatives[next(chosen)[0]] for alternatives in claim.requests]
@@ -46,7 +46,7 @@ class Solution:
         return results
 
     def score(self) -> int:
-        """How good kube-scheduler finds the node: 8 minus the index of the subrequest taken, over all requests."""
+        """Compute kube-scheduler's score of the node: 8 minus the index of the subrequest taken, over all requests."""
         requests = (alternatives for claim in self.claims for alternatives in claim.requests)
         return sum(
             8 - number
@@ -99,7 +99,7 @@ class PodAllocation:
         return UNKNOWN if isinstance(choice, Unknown) else self._concluded(node, pools, choice)
 
     def _lacks(self, least: LeastNeeds, pools: Sequence[PoolView], node: Node) -> bool:
-        """Whether some request has too few devices, and no device may be fatal to those who visit it."""
+        """Tell whether some request has too few devices, and no device may be fatal to those who visit it."""
         lacks = False
         for kind, count in least:
             for pool in pools:
@@ -111,7 +111,7 @@ class PodAllocation:
         return lacks
 
     def may_end_on(self, node: Node) -> bool:
-        """Whether trying this node may raise an error that ends the attempt of the pod, whatever other nodes have.
+        """Tell whether trying this node may raise an error that ends the attempt of the pod, whatever other nodes have.
 
         It may be true where no such error is raised, but is not false where one is; errors of the claims themselves,
         which are the same on all nodes, do not count. Whether devices are allocated makes no difference.
@@ -202,7 +202,7 @@ LeastNeeds = Sequence[tuple[RequestKind, int]]
 
 
 def least_needs(claims: Sequence[ClaimRequests]) -> LeastNeeds | None:
-    """For kinds of requests the devices without which the claims cannot be satisfied.
+    """Return for kinds of requests the devices without which the claims cannot be satisfied.
 
     None for claims for which having too few devices is not all that counts: with mode All, too many devices for a
     claim, or attributes that may fail to be derived, some error may come first.

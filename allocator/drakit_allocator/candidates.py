@@ -75,7 +75,7 @@ class Situation:
     features: Features
 
     def candidates(self, claims: Iterable[ClaimRequests]) -> dict[Request, Candidates]:
-        """For every request and subrequest. Raises ``AllocationError`` as upstream does before it searches."""
+        """Find candidates for requests and subrequests. Raises ``AllocationError`` as upstream before it searches."""
         found: dict[Request, Candidates] = {}
         rivals = 0  # how many devices earlier requests may have taken at most
         for claim in claims:
@@ -100,7 +100,7 @@ class Situation:
         return found
 
     def _choice(self, request: Request, rivals: int) -> Candidates:
-        """Candidates of mode ExactCount.
+        """Find the candidates of a request of mode ExactCount.
 
         The search gets past a device with a fault only if a rival took it, so with more faults than rivals it never
         gets to see the devices behind them.
@@ -162,7 +162,7 @@ class Situation:
     def _selected(
         self, request: Request, pool: PoolView, skipped: int = 0
     ) -> Iterator[tuple[int, Device, AllocationError | None]]:
-        """Devices that the selectors and the node selection of single devices let through, or fail on."""
+        """Yield the devices that the selectors and the node selection of single devices let through, or fail on."""
         for position, failed in pool.selection(request.selectors.expressions).visit():
             if skipped >> position & 1:
                 continue
@@ -189,7 +189,7 @@ class Situation:
         return AllocationError(f"{request.label}: checking capacity for device {name}: {amounts}")
 
     def has_capacity(self, request: Request, device: Device, *, counts_consumed: bool = True) -> bool:
-        """Whether the device has what the request asks of its capacities, at all or next to the shares given out."""
+        """Tell whether the device has the capacity that is asked for, at all or next to the shares given out."""
         if not self.features.consumable_capacity:
             return True
         amounts = request.amounts(device.content)
@@ -199,7 +199,7 @@ class Situation:
         return fits(device.content.limits, amounts, taken)
 
     def obstacle(self, request: Request, device: Device, pool: PoolView) -> Obstacle | None:
-        """Why the request cannot get the selected device whatever else is chosen, or None."""
+        """Say why the request cannot get the selected device whatever else is chosen; None if it can."""
         if pool.unoffered(self.node) and skips_operations(device.slice, self.features):
             return Obstacle.NODE_OPERATIONS
         if device.content.consumption:
@@ -214,11 +214,11 @@ class Situation:
         return None
 
     def _is_short(self, device: Device, pool: PoolView) -> bool:
-        """Whether counters lack what the device needs. Further shares of a shared device need none."""
+        """Tell whether counters lack what the device needs. Further shares of a shared device need none."""
         return bool(pool.occupation(self.allocated).unaffordable >> pool.position(device) & 1)
 
     def is_kept(self, device: Device, pool: PoolView) -> bool:
-        """Whether others have the device, so that nobody can get it but for admin access."""
+        """Tell whether others have the device, so that nobody can get it but for admin access."""
         return bool(pool.occupation(self.allocated).kept >> pool.position(device) & 1)
 
     def pool(self, pool_id: PoolID) -> PoolView:
@@ -226,5 +226,5 @@ class Situation:
         return next(pool for pool in self.pools if pool.id == pool_id)
 
     def charges_once(self, device: Device) -> bool:
-        """Whether several requests may share the device, and only the first share draws counters."""
+        """Tell whether several requests may share the device, and only the first share draws counters."""
         return self.features.consumable_capacity and device.content.is_shareable

@@ -18,7 +18,7 @@ class Constraint:
     __slots__ = ("attribute", "is_match", "requests", "uses_sets")
 
     def __init__(self, constraint: Mapping[str, Any], label: str, features: Features) -> None:
-        """``label`` names claim and position for the error, an ``AllocationError``, about an unknown kind."""
+        """Read a constraint. Raises ``AllocationError`` for an unknown kind; ``label`` is its place."""
         match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
         if features.variant == "stable":
             distinct = None
@@ -30,5 +30,5 @@ class Constraint:
         self.uses_sets = features.list_type_attributes
 
     def covers(self, request_names: tuple[str, ...]) -> bool:
-        """Whether it applies to a request, given by its name, or those of parent and ``parent/subrequest``."""
+        """Tell whether it applies to a request, given by its name, or those of parent and ``parent/subrequest``."""
         return not self.requests or not self.requests.isdisjoint(request_names)

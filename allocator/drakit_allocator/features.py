@@ -65,7 +65,7 @@ class Features:
 
     @staticmethod
     def from_names(names: Iterable[str]) -> Features:
-        """From upstream's field names such as ``PartitionableDevices``. Raises ``ValueError`` for an unknown one."""
+        """Parse upstream's field names such as ``PartitionableDevices``. Raises ``ValueError`` for an unknown one."""
         names = set(names)
         if unknown := names - _UPSTREAM_NAMES.keys():
             known = ", ".join(sorted(_UPSTREAM_NAMES))
@@ -74,7 +74,7 @@ class Features:
 
     @staticmethod
     def all() -> Features:
-        """Everything on."""
+        """Turn everything on."""
         return _enabled(_GATES)
 
     @property

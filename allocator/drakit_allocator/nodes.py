@@ -23,14 +23,14 @@ class Node:
 
     @staticmethod
     def of(node: Mapping[str, Any]) -> Node:
-        """From a Node object."""
+        """Make the node from a Node object."""
         metadata = node.get("metadata") or {}
         declared = (node.get("status") or {}).get("declaredFeatures") or ()
         return Node(metadata.get("name", ""), metadata.get("labels") or {}, frozenset(declared))
 
 
 def is_reachable(node: Node, node_name: str, all_nodes: bool, selector: Mapping[str, Any] | None) -> bool:
-    """Whether devices with this node selection can be used on ``node`` (``NodeMatches`` of upstream's pools).
+    """Tell whether devices with this node selection can be used on ``node`` (``NodeMatches`` of upstream's pools).
 
     Raises ``AllocationError`` for a selector that the API server would not have let in.
     """
@@ -42,7 +42,7 @@ def is_reachable(node: Node, node_name: str, all_nodes: bool, selector: Mapping[
 
 
 def selects(selector: Mapping[str, Any], node: Node) -> bool:
-    """Whether a term selects the node. An empty one selects nothing, a broken one is an error in any case."""
+    """Tell whether a term selects the node. An empty one selects nothing, a broken one is an error in any case."""
     if (found := node_selectors.first_problem(selector)) is not None:
         requirement, why = found
         raise AllocationError(f"failed to parse node selector requirement {dict(requirement)}: {why}")

@@ -97,7 +97,7 @@ def expand(
 
 
 def _is_first(expanded: Sequence[ClaimRequests]) -> bool:
-    """Whether no request before the fault at the end can be fatal itself: upstream counts devices as it goes."""
+    """Tell whether no request before the fault at the end can be fatal itself: upstream counts devices as it goes."""
     requests = [one for claim in expanded for alternatives in claim.requests for one in alternatives]
     requests += expanded[-1].unfinished
     return not any(one.wants_all for one in requests) and sum(one.count for one in requests) <= MAX_RESULTS

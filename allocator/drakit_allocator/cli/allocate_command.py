@@ -255,7 +255,7 @@ def _place(workloads: Sequence[Workload], placing: Placement, placed: list[Place
 
 
 def _explained(one: Placed, manifests: Manifests, features: Features, nodes: Sequence[Object]) -> Explanation:
-    """Beside what is allocated in the end, which may be more than when it was this workload's turn."""
+    """Explain a workload beside what is allocated in the end, which may be more than when it was its turn."""
     from drakit_allocator.cli.waiting import Waiting
     from drakit_allocator.explanation import explain
     from drakit_allocator.inputs.placement import split_nodes

@@ -45,7 +45,7 @@ def explain() -> None:
 
 
 def _options(command: F) -> F:
-    """Shared by both commands."""
+    """Add the options that both commands share."""
     options = (
         click.option("-n", "--namespace", help="Of the claim or pod. [default: that of the context, or default]"),
         click.option(
@@ -68,7 +68,7 @@ def _options(command: F) -> F:
 @click.argument("name")
 @_options
 def claim(name: str, **options: Any) -> None:
-    """Why the ResourceClaim NAME is not allocated.
+    """Explain why the ResourceClaim NAME is not allocated.
 
     \b
     drakit explain claim my-claim -n team-a
@@ -81,7 +81,7 @@ def claim(name: str, **options: Any) -> None:
 @click.argument("name")
 @_options
 def pod(name: str, **options: Any) -> None:
-    """Why the pod NAME does not get the devices of its claims.
+    """Explain why the pod NAME does not get the devices of its claims.
 
     All claims of the pod that are not allocated must fit on one node, also those made from templates.
 

@@ -48,7 +48,7 @@ class ExtendedRequests:
         return extended_resources.claim_for(self.pod, self.backed) if self.backed else None
 
     def excluded(self, nodes: Iterable[ReadOnlyObject]) -> dict[str, str]:
-        """Nodes for which no such claim would be made, or on which no claim is enough, with the reason."""
+        """Return the nodes for which no such claim would be made, or on which no claim is enough, with the reason."""
         found = {}
         for node in nodes:
             if (reason := self._refusal(node)) is not None:
@@ -65,7 +65,7 @@ class ExtendedRequests:
         return None
 
     def described(self) -> tuple[ExtendedResource, ...]:
-        """For an explanation."""
+        """Describe the extended resources for an explanation."""
         requests = [] if self.claim is None else self.claim["spec"]["devices"]["requests"]
         return tuple(
             ExtendedResource(
@@ -78,7 +78,7 @@ class ExtendedRequests:
         )
 
     def _is_for(self, request: ReadOnlyObject, resource: str) -> bool:
-        """By its name, which has the container and the position of the resource among those that it requests."""
+        """Tell by a request's name, which has the container and the position of the resource among its requests."""
         spec = self.pod["spec"]
         containers = list(containers_of(spec, LASTING))
         _, number, _, position = request["name"].split("-")
@@ -86,7 +86,7 @@ class ExtendedRequests:
         return bool(wanted[int(position)] == resource)
 
     def lines(self) -> Iterator[str]:
-        """In words, below a line that says that the pod requests them."""
+        """Yield the requests in words, to stand below a line that says that the pod has them."""
         for one in self.described():
             yield f"  {one.resource}: {one.amount}, {self._source(one)}"
         if self.claim is not None:

@@ -12,7 +12,7 @@ _INTERRUPTED = 130  # as shells say it: 128 and the number of SIGINT
 
 @contextmanager
 def ended_by_ctrl_c() -> Iterator[None]:
-    """Ctrl-C in the block ends the process without a traceback."""
+    """End the process without a traceback if Ctrl-C is pressed in the block."""
     try:
         yield
     except KeyboardInterrupt:

@@ -50,7 +50,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _refused(one: Placed) -> list[str]:
-    """One line for each different reason."""
+    """List the different reasons, a line each."""
     if "" in one.refusals:
         return [f"{one.workload.name} does not fit anywhere: {one.refusals['']}"]
     by_reason: dict[str, list[str]] = {}

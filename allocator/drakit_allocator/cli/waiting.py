@@ -17,7 +17,7 @@ class Waiting:
         self._told = time.monotonic()
 
     def __call__(self, done: int, of: int) -> None:
-        """So many are done."""
+        """Show that ``done`` of so many are done."""
         if done < of and time.monotonic() - self._told > _SILENCE:
             self._told = time.monotonic()
             click.echo(f"{self._what}: {done} of {of}", err=True)

@@ -55,12 +55,12 @@ Amounts = Mapping[str, Quantity]
 
 
 def parse_limits(device: Mapping[str, Any]) -> Limits:
-    """``capacity`` of a v1 device."""
+    """Parse ``capacity`` of a v1 device."""
     return {name: _parse_limit(capacity) for name, capacity in (device.get("capacity") or {}).items()}
 
 
 def parse_requests(capacity: Mapping[str, Any] | None) -> Amounts:
-    """``capacity`` of a v1 request (``CapacityRequirements``)."""
+    """Parse ``capacity`` of a v1 request (``CapacityRequirements``)."""
     return {name: Quantity.parse(value) for name, value in ((capacity or {}).get("requests") or {}).items()}
 
 
@@ -114,7 +114,7 @@ def consumed(limits: Limits, requests: Amounts, *, fractional: bool) -> dict[str
 
 
 def fits(limits: Limits, amounts: Amounts, *taken: Mapping[str, int]) -> bool:
-    """Whether the amounts are left after what others have ``taken`` (by name, 1e-9 units)."""
+    """Tell whether the amounts are left after what others have ``taken`` (by name, 1e-9 units)."""
     return all(
         amount.nanos + sum(other.get(name, 0) for other in taken) <= limits[name].value.nanos
         for name, amount in amounts.items()
@@ -180,7 +180,7 @@ def _is_out_of_range(amount: Quantity, valid: Range, fractional: bool) -> bool:
 
 
 def _positive_step(step: Quantity) -> int:
-    """Upstream divides by zero here; only API validation prevents it."""
+    """Return the step, which must not be zero: upstream divides by it, and only API validation prevents it."""
     width = step.as_integer()
     if width == 0:
         raise BrokenRange("validRange has step 0, which only an API server without validation stores")
@@ -195,6 +195,6 @@ def _uses_milli(valid: Range, fractional: bool) -> bool:
 
 
 def _is_milli(quantity: Quantity) -> bool:
-    """Whether the amount is a whole number of milli units that fits 64 bits."""
+    """Tell whether the amount is a whole number of milli units that fits 64 bits."""
     milli, rest = divmod(quantity.nanos, _MILLI)
     return rest == 0 and -INT64_MAX - 1 <= milli <= INT64_MAX

@@ -115,7 +115,7 @@ class Column(Generic[_T_co]):
         return self._positions
 
     def masks(self) -> dict[Any, int]:
-        """For each value, in order of appearance, the positions that have it, as bits."""
+        """Map each value, in order of appearance, to the positions that have it, as bits."""
         found: dict[Any, int] = {}
         for position, value in enumerate(self.values):
             found[value] = found.get(value, 0) | 1 << position

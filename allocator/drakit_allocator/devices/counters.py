@@ -33,7 +33,7 @@ class Consumption:
 
 
 def parse_consumption(device: Mapping[str, Any]) -> tuple[Consumption, ...]:
-    """``consumesCounters`` of a v1 device; an empty tuple for a device that draws from no counter set."""
+    """Parse ``consumesCounters`` of a v1 device; an empty tuple for a device that draws from no counter set."""
     return tuple(
         Consumption(
             entry["counterSet"],
@@ -61,7 +61,7 @@ class Layout:
         self.sets = sets
 
     def needs(self, consumption: Iterable[Consumption]) -> Needs:
-        """Total needs by number. Raises ``KeyError`` with upstream's words for an unknown set or counter."""
+        """Add up needs by counter number. Raises ``KeyError`` with upstream's words for an unknown set or counter."""
         total: dict[int, int] = {}
         for entry in consumption:
             if entry.counter_set not in self.sets:
@@ -87,7 +87,7 @@ class Draw(NamedTuple):
 
 
 def _spans(names: tuple[CounterName, ...]) -> list[tuple[int, int]]:
-    """Counters of one set are numbered one after the other."""
+    """Return for each counter the range of numbers of its set, whose counters have consecutive numbers."""
     first: dict[str, int] = {}
     size: dict[str, int] = {}
     for number, (counter_set, _) in enumerate(names):
@@ -133,12 +133,12 @@ class PoolCounters:
 
     @staticmethod
     def of(counter_sets: Iterable[Mapping[str, Any]]) -> PoolCounters:
-        """From v1 counter sets. Raises ``DuplicateCounterSet``."""
+        """Make the counters from v1 counter sets. Raises ``DuplicateCounterSet``."""
         return PoolCounters.joined([PublishedCounters(counter_sets)])
 
     @staticmethod
     def joined(published: Iterable[PublishedCounters]) -> PoolCounters:
-        """From the counter sets of all slices of a pool. Raises ``DuplicateCounterSet``. Equal ones are one object."""
+        """Make one object from the equal counter sets of a pool's slices. Raises ``DuplicateCounterSet``."""
         totals: dict[CounterName, int] = {}
         names: set[str] = set()
         for set_name, counters in (one for part in published for one in part.sets):
@@ -178,7 +178,7 @@ class Availability:
 
     @staticmethod
     def known(free: Sequence[int], *, overdrawn: bool) -> Availability:
-        """From what is free, which is not looked at again."""
+        """Make the availability from what is free, which is not looked at again."""
         found = object.__new__(Availability)
         found.free = free
         found.overdrawn = overdrawn
@@ -237,7 +237,7 @@ class Consumers:
 
 
 def _suffixes(masks: list[int]) -> list[int]:
-    """For each position, the union of the masks from there on; 0 behind the last."""
+    """Compute for each position the union of the masks from there on; 0 after the last."""
     found = [0]
     for mask in reversed(masks):
         found.append(found[-1] | mask)

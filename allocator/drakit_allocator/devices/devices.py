@@ -110,7 +110,7 @@ class Device:
         return self.slice.rule_taints.get(self.position, ())
 
     def node_selection(self) -> tuple[str | None, bool, Mapping[str, Any] | None]:
-        """``nodeName``, ``allNodes`` and ``nodeSelector`` that apply to the device: its own, or those of its slice."""
+        """Return ``nodeName``, ``allNodes`` and ``nodeSelector`` of the device: its own, or those of its slice."""
         spec = self.content.traits.spec if self.slice.is_selected_per_device else self.slice.spec
         return spec.get("nodeName"), bool(spec.get("allNodes")), spec.get("nodeSelector")
 
@@ -164,7 +164,7 @@ class PublishedSlice:
         return len(self.names.values)
 
     def __bool__(self) -> bool:
-        """One without devices is a slice as well."""
+        """Return True: one without devices is a slice as well."""
         return True
 
     def device(self, position: int) -> Device:
@@ -196,7 +196,7 @@ def _attributes(devices: Sequence[Mapping[str, Any]]) -> dict[str, Column[Attrib
 
 
 def _uses_groups(traits: Column[Traits]) -> bool:
-    """Whether any device declares compatibility groups."""
+    """Tell whether any device declares compatibility groups."""
     found: bool | None = traits.memory.get("uses groups")
     if found is None:
         found = any(entry.compatibility_groups for one in traits.values for entry in one.consumption)

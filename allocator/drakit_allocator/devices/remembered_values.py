@@ -53,7 +53,7 @@ def view_of(
 
 @functools.lru_cache(maxsize=_VIEWS)
 def _views(driver: str, names: tuple[str, ...]) -> dict[tuple[int, ...], DeviceView]:
-    """Devices of a driver as they were seen last by expressions that read these attributes, by what is read.
+    """Return a driver's devices as expressions that read these attributes saw them last, by what is read.
 
     Several requests often ask for different values of the same attribute: each device is then made ready but once.
     """
@@ -141,7 +141,7 @@ class DerivedReading(Reading[Mapping[str, Any]]):
 
 
 def _full(name: str, driver: str) -> tuple[str, str]:
-    """Domain and identifier of a published attribute; one without a domain belongs to the driver's."""
+    """Return domain and identifier of a published attribute; one without a domain belongs to the driver's."""
     domain, slash, identifier = name.partition("/")
     return (domain, identifier) if slash else (driver, name)
 

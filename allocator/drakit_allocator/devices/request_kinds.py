@@ -57,7 +57,7 @@ class RequestKind:
         return remember(self._amounts, capacity.number, found)
 
     def passes_over(self, capacity: Capacity) -> str:
-        """Why a policy of the device makes no sense, if it is passed over for that reason; else empty."""
+        """Say why a policy of the device makes no sense, if it is passed over for that reason; else empty."""
         try:
             if self.skips_broken:
                 consumed(capacity.limits, self.capacity, fractional=self.fractional)
@@ -68,7 +68,7 @@ class RequestKind:
         return ""
 
     def has_room(self, capacity: Capacity, taken: Mapping[str, int]) -> bool:
-        """Whether a device has what the kind asks for, next to what others have taken of it."""
+        """Tell whether a device has what the kind asks for, next to what others have taken of it."""
         amounts = self.amounts(capacity)
         return amounts is not None and not isinstance(amounts, CapacityError) and fits(capacity.limits, amounts, taken)
 
@@ -93,7 +93,7 @@ def kind_of(
 
 
 def _comparable(amounts: Amounts) -> tuple[tuple[str, int, str], ...]:
-    """Upstream tells 1024 from 1Ki where it compares an amount with a default."""
+    """Convert amounts for comparison: upstream tells 1024 from 1Ki where it compares an amount with a default."""
     return tuple(sorted((name, amount.nanos, str(amount.format)) for name, amount in amounts.items()))
 
 

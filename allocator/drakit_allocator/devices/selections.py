@@ -49,7 +49,7 @@ class Selection:
         self._group_of: dict[int, int] | None = None
 
     def _grouped(self) -> list[int]:
-        """Masks of the devices that are alike, in the order of their first devices."""
+        """Return masks of the devices that are alike, in the order of their first devices."""
         columns: list[Column[AttributeValue | None] | Column[Capacity]] = [*self._columns.values()]
         if self._capacities is not None:
             columns.append(self._capacities)
@@ -98,7 +98,7 @@ class Selection:
             self._has_fault = True
 
     def _evaluate(self, position: int) -> bool | Fault:
-        """Up to the first expression that is false or fails."""
+        """Evaluate up to the first expression that is false or fails."""
         for number, reading in enumerate(self._readings):
             values = [self._columns[name].values[position] for name in reading.names]
             capacity = None

@@ -37,7 +37,7 @@ class Member:
 
 
 def members_of(claims: Sequence[ClaimRequests]) -> list[Member]:
-    """All requests, then all constraints."""
+    """List all requests, then all constraints."""
     requests = [Member(True, n, position) for n, claim in enumerate(claims) for position in range(len(claim.requests))]
     constraints = [
         Member(False, n, position) for n, claim in enumerate(claims) for position in range(len(claim.constraints))
@@ -86,7 +86,7 @@ class Conflicts:
         self._usable = usable
 
     def find(self) -> list[list[Member]]:
-        """Every request that fails alone; if none does, one set that fails together, as small as can be found.
+        """Find every request that fails alone; if none does, one set that fails together, as small as can be found.
 
         Only for claims that do not fit. Not the smallest set if the trial's clock ran out.
         """
@@ -101,7 +101,7 @@ class Conflicts:
         return None if fits is None else not fits
 
     def described(self, members: Sequence[Member], bench: Bench | None = None) -> Conflict:
-        """With the values that constraints compare and, on the bench, the counters that would make the difference."""
+        """Describe a conflict with the values that constraints compare and, with a bench, the counters it lacks."""
         requests = [member for member in members if member.is_request]
         return Conflict(
             tuple(self._request_name(member) for member in requests),

@@ -30,7 +30,7 @@ class _Verdict:
     choice: Choice | None = None
 
     def differs_from(self, other: _Verdict) -> bool:
-        """Whether both are known, and not the same."""
+        """Tell whether both are known, and not the same."""
         return self != other and "timeout" not in (self.outcome, other.outcome)
 
 

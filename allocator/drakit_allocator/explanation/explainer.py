@@ -59,7 +59,7 @@ def explain(
     seconds: float = DEFAULT_SECONDS,
     progress: Progress | None = None,
 ) -> Explanation:
-    """Why the claims of a pod, v1 objects with defaults, get no devices on any of the nodes; or that they do on one.
+    """Explain why a pod's claims, v1 objects with defaults, get no devices on any node; or that they do on one.
 
     An error on one node ends the attempt, as it does in a scheduler, even if the claims fit on others.
 
@@ -104,7 +104,7 @@ def _attempts(pod: PodAllocation, nodes: Sequence[ReadOnlyObject], clock: Clock)
 
 
 def _end_with_error(pod: PodAllocation, nodes: Sequence[Node], clock: Clock) -> bool:
-    """Whether a scheduler, which asks all nodes before it takes one, meets an error on any of these."""
+    """Tell whether a scheduler, which asks all nodes before it takes one, meets an error on any of these."""
     for node in nodes:
         if pod.may_end_on(node):
             attempt = _attempt(pod, node, clock)
@@ -146,7 +146,7 @@ class _Study:
     network: list[Device]
 
     def nodes(self, attempts: Sequence[_Attempt], progress: Progress | None) -> tuple[NodeExplanation, ...]:
-        """Why it does not fit on each of the nodes."""
+        """Explain why it does not fit on each of the nodes."""
         explained = []
         for number, attempt in enumerate(attempts):
             explained.append(self.node(*attempt, len(attempts) - number))
@@ -155,7 +155,7 @@ class _Study:
         return tuple(explained)
 
     def node(self, node: Node, outcome: Outcome, message: str, left: int) -> NodeExplanation:
-        """Why it does not fit on the node, which is one of ``left`` that share the time."""
+        """Explain why it does not fit on the node, which is one of ``left`` that share the time."""
         if outcome == "fits":
             return NodeExplanation(node.name, outcome)
         remaining = max(0.0, self.clock.remaining)
@@ -232,7 +232,7 @@ def _limit(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> Res
 def _hopeless(
     claims: Sequence[ReadOnlyObject], inventory: Inventory, snapshot: Snapshot, error: AllocationError
 ) -> tuple[ClaimReason, ...]:
-    """Claims that the allocator refuses before it looks at any node."""
+    """Return the claims that the allocator refuses before it looks at any node."""
     missing = [
         MissingClass(_claim_name(claim), name, wanted, tuple(sorted(snapshot.classes)))
         for claim in claims
@@ -263,7 +263,7 @@ def _refusal(claims: Sequence[ReadOnlyObject], inventory: Inventory) -> str:
 
 
 def _classes(claim: ReadOnlyObject) -> list[tuple[str, str]]:
-    """(request, class) of a claim's requests and subrequests."""
+    """List (request, class) of a claim's requests and subrequests."""
     found = []
     for request in (claim["spec"].get("devices") or {}).get("requests") or ():
         if (exactly := request.get("exactly")) is not None:
@@ -276,7 +276,7 @@ def _classes(claim: ReadOnlyObject) -> list[tuple[str, str]]:
 
 
 def _claim_name(claim: ReadOnlyObject) -> str:
-    """As the allocator names the claims that it is asked about."""
+    """Name a claim as the allocator does."""
     metadata = claim.get("metadata") or {}
     namespace, name = metadata.get("namespace"), metadata.get("name", "")
     return f"{namespace}/{name}" if namespace else str(name)

@@ -106,7 +106,7 @@ class Holdings:
         return self._by_pool[pool.id].get(number, ())
 
     def _in_pool(self, pool: PoolView) -> dict[int, tuple[Holder, ...]]:
-        """By number of the counter."""
+        """Return who holds devices that draw on a pool's counters, by number of the counter."""
         allocated = frozenset(self._situation.allocated.in_pool(pool.id))
         found: dict[int, tuple[Holder, ...]] = {}
         for device in (*pool.devices, *pool.others):

@@ -133,7 +133,7 @@ def _shortage(
 
 
 def taint_text(key: str, value: str, effect: str) -> str:
-    """As kubectl prints taints."""
+    """Print a taint as kubectl does."""
     return f"{key}={value}:{effect}"
 
 
@@ -165,7 +165,7 @@ def _held(holders: Iterable[Holder]) -> str:
 
 
 def readings_text(read: Iterable[Reading]) -> str:
-    """``profile is "1g.5gb", memory is 5Gi``."""
+    """Print values as ``profile is "1g.5gb", memory is 5Gi``."""
     return ", ".join(map(_reading, read)) or "no attribute is read"
 
 
@@ -181,7 +181,7 @@ def _reading(reading: Reading) -> str:
 
 
 def pool_text(reason: PoolReason) -> str:
-    """One clause about a pool."""
+    """Print a clause about a pool."""
     match reason:
         case PoolIncomplete():
             return f"pool {reason.pool} is incomplete: {_incomplete(reason)}"
@@ -202,20 +202,20 @@ def _incomplete(reason: PoolIncomplete) -> str:
 
 
 def needs_gates(gates: Sequence[str]) -> str:
-    """``needs the feature gate A, which is off``; completes "the pool ..."."""
+    """Print ``needs the feature gate A, which is off``, which completes "the pool ..."."""
     many = len(gates) > 1
     return f"needs the feature gate{'s' if many else ''} {joined(gates)}, which {'are' if many else 'is'} off"
 
 
 def switch_on(gates: Sequence[str]) -> str:
-    """How to switch feature gates on."""
+    """Say how to switch feature gates on."""
     value = ",".join(f"{gate}=true" for gate in gates)
     which = f"feature gate{'s' if len(gates) > 1 else ''} {joined(gates)}"
     return f"switch on the {which} (--feature-gates {value} of API server, scheduler and this command)"
 
 
 def claim_text(reason: ClaimReason) -> str:
-    """One clause about a claim that no node can satisfy."""
+    """Print a clause about a claim that no node can satisfy."""
     match reason:
         case MissingClass():
             known = f"; there are {joined(reason.known)}" if reason.known else "; there are none"
@@ -228,7 +228,7 @@ def claim_text(reason: ClaimReason) -> str:
 
 
 def conflict_text(conflict: Conflict, *, with_claims: bool) -> str:
-    """Which requests and constraints do not go together, with the values that are compared."""
+    """Say which requests and constraints do not go together, with the values that are compared."""
     requests = [f"{one.claim} {one.request}" if with_claims else one.request for one in conflict.requests]
     if len(requests) > 1:
         text = f"requests {joined(requests)} have enough devices each, but not together"
@@ -242,7 +242,7 @@ def conflict_text(conflict: Conflict, *, with_claims: bool) -> str:
 
 
 def counters_text(counters: Iterable[CounterName]) -> str:
-    """Counters by counter set."""
+    """Print counters by counter set."""
     by_set: dict[str, list[str]] = {}
     for one in counters:
         by_set.setdefault(one.counter_set, []).append(one.counter)
@@ -280,7 +280,7 @@ def effect_text(effect: DefectEffect) -> str:
 
 
 def short_effect_text(effect: DefectEffect) -> str:
-    """No more than its name and what comes of it."""
+    """Print no more than an effect's name and what comes of it."""
     if effect.upstream != "fits" and effect.safe == "fits":
         return f"would fit but for Kubernetes' defect {_defects(effect)}"
     if effect.upstream == "fits" and effect.safe != "fits":

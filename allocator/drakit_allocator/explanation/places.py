@@ -32,7 +32,7 @@ class Places:
         self._pools = [pool for pool in self._situation.pools if pool.problem is None]
 
     def can_matter(self, defect: Defect) -> bool:
-        """Whether there is anything on the node that the defect is about."""
+        """Tell whether there is anything on the node that the defect is about."""
         features, allocated = self._situation.features, self._situation.allocated
         match defect:
             case Defect.ADMIN_ACCESS_DRAWS_COUNTERS:
@@ -126,7 +126,7 @@ class Places:
 
 
 def requests_of(claims: Sequence[ClaimRequests]) -> Iterator[Request]:
-    """All requests and subrequests."""
+    """Yield all requests and subrequests."""
     return (request for claim in claims for alternatives in claim.requests for request in alternatives)
 
 

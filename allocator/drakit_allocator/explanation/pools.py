@@ -16,7 +16,7 @@ from drakit_allocator.pools.pools import COMPATIBILITY_GROUPS, SliceIndex, gates
 
 
 def pool_reasons(situation: Situation, index: SliceIndex, inventory: Inventory) -> list[PoolReason]:
-    """One reason for each pool of the node from which nothing can be allocated; ``index`` has the same slices."""
+    """List a reason for each pool of the node from which nothing can be allocated; ``index`` has the same slices."""
     found: list[PoolReason] = []
     for pool in situation.pools:
         if pool.problem == "invalid":

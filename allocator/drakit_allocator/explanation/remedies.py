@@ -26,7 +26,7 @@ _CHEAP = 1500
 def remedies(
     claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted], pools: Iterable[PoolReason]
 ) -> list[Remedy]:
-    """Each alone makes the claims fit on the node; the one that changes least comes first."""
+    """List changes each of which alone makes the claims fit on the node; the one that changes least comes first."""
     found: list[Remedy] = []
     if (gates := _gates(claims, bench)) is not None:
         found.append(gates)
@@ -48,7 +48,7 @@ def _of_pool(claims: Sequence[ReadOnlyObject], bench: Bench, pool: PoolReason) -
 
 
 def _gates(claims: Sequence[ReadOnlyObject], bench: Bench) -> EnableGates | None:
-    """As few feature gates as it takes, of those that are off and whose fields slices or claims have."""
+    """Find as few feature gates as it takes, of those that are off and whose fields slices or claims have."""
     features = bench.inventory.features
     used = {gates for one in bench.inventory.slices for gates in gated_fields.slice_features(dict(one))}
     used |= {gates for claim in claims for gates in gated_fields.claim_features(claim["spec"])}

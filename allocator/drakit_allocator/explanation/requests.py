@@ -38,7 +38,7 @@ class RequestStudy:
         elsewhere: Sequence[Device] = (),
         clock: Clock | None = None,
     ) -> None:
-        """When the clock's time is over the devices that are left are not looked at."""
+        """Look at the devices, until the clock's time is over."""
         self.request = request
         # All devices cannot be known while a pool is broken, whichever it is.
         self.is_blocked = request.wants_all and any(pool.problem for pool in situation.pools)
@@ -87,7 +87,7 @@ class RequestStudy:
         return len(self.usable) >= self.request.count
 
     def report(self) -> RequestExplanation:
-        """As part of an explanation."""
+        """Make the request's part of an explanation."""
         return RequestExplanation(
             self.request.result_name,
             None if self.request.wants_all else self.request.count,
@@ -111,7 +111,7 @@ def _devices(situation: Situation) -> Iterable[tuple[PoolView, Device]]:
 
 
 def network_devices(inventory: Inventory) -> list[Device]:
-    """Devices of slices that are for some nodes by their labels, or device by device; of the newest generations.
+    """List devices of slices that are for some nodes by their labels, or device by device; of the newest generations.
 
     A device of another node's own slice is no candidate here by nature; one of these may be thought to be.
     """
@@ -126,7 +126,7 @@ def network_devices(inventory: Inventory) -> list[Device]:
 
 
 def unreachable(devices: Iterable[Device], situation: Situation) -> list[Device]:
-    """Those of the devices that the node does not see at all, because their slices are for other nodes."""
+    """List those of the devices that the node does not see at all, because their slices are for other nodes."""
     if not devices:
         return []
     seen = {device.id for _, device in _devices(situation)}

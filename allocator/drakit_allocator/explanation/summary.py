@@ -41,7 +41,7 @@ _NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
 
 
 def summary(pod: PodAllocation, node: Node) -> str:
-    """One sentence a request that cannot get its devices on the node, joined by "; ".
+    """Write a sentence for each request that cannot get its devices on the node, joined by "; ".
 
     When every request could get devices alone, which of them do not go together; and which defect of Kubernetes is to
     blame, if one is. Never empty. Only for nodes on which

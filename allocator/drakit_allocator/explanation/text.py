@@ -89,19 +89,19 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
 
 
 def _is_bare(node: NodeExplanation) -> bool:
-    """Whether the node has nothing that is worth a paragraph, as nodes without devices."""
+    """Tell whether the node has nothing that is worth a paragraph, as nodes without devices."""
     has_devices = any(request.devices for claim in node.claims for request in claim.requests)
     return node.outcome == "doesNotFit" and not node.pools and not has_devices
 
 
 def _distance(node: NodeExplanation) -> tuple[int, int]:
-    """Where it is the most worth to look: at errors, then where few requests find too little."""
+    """Sort nodes by where it is the most worth to look: at errors, then where few requests find too little."""
     order = {"error": 0, "timeout": 0, "fits": 2}.get(node.outcome, 1)
     return order, sum(not request.enough for claim in node.claims for request in claim.requests)
 
 
 def _others(nodes: Sequence[NodeExplanation]) -> Iterator[str]:
-    """One line for the nodes with the same numbers for each request."""
+    """Yield a line for the nodes with the same numbers for each request."""
     alike: dict[str, list[str]] = {}
     for node in nodes:
         alike.setdefault(_short(node), []).append(node.node)
@@ -154,7 +154,7 @@ def _node(node: NodeExplanation) -> Iterator[str]:
 
 
 def _is_hopeless(node: NodeExplanation) -> bool:
-    """Whether everything that could help was tried, and nothing of it does alone."""
+    """Tell whether everything that could help was tried, and nothing of it does alone."""
     is_known = all(pool.gates for pool in node.pools if isinstance(pool, PoolIncomplete | PoolHidden))
     return node.outcome == "doesNotFit" and is_known and not (node.remedies or node.unfinished)
 
@@ -184,7 +184,7 @@ def _wanted(request: RequestExplanation) -> str:
 
 
 def _request(request: RequestExplanation) -> Iterator[str]:
-    """With what rules out the others, where they are missed."""
+    """Yield a request with what rules out the devices that it has not, where it lacks any."""
     state = "enough alone" if request.enough else "not enough"
     usable = f"{len(request.usable)} of {request.devices} devices can be used"
     if not request.devices:
@@ -200,7 +200,7 @@ def _request(request: RequestExplanation) -> Iterator[str]:
 
 
 def _selectors(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]]:
-    """Devices that one condition of one selector rules out, with the values that they have."""
+    """Yield the devices that one condition of one selector rules out, with the values that they have."""
     by_condition: dict[tuple[str, str, int, str], list[tuple[str, tuple[str, ...]]]] = {}
     for group in groups:
         if isinstance(reason := group.reason, SelectorFalse):
@@ -235,7 +235,7 @@ def _limited(lines: Iterable[str]) -> Iterator[tuple[int | str, str]]:
 
 
 def _counters(groups: Iterable[tuple[CountersShort, tuple[str, ...]]]) -> Iterator[str]:
-    """One line for the devices that lack the same counter sets for the same claims, with the needs of the first."""
+    """Yield a line for the devices that lack the same counter sets for the same claims, with the needs of the first."""
     alike: dict[tuple[str, ...], list[str]] = {}
     first: dict[tuple[str, ...], CountersShort] = {}
     for reason, names in groups:
@@ -258,12 +258,12 @@ def _counted(names: Sequence[str]) -> str:
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
-    """Without driver and pool, which most of the time are the same for all devices of a node."""
+    """Drop driver and pool, which most of the time are the same for all devices of a node."""
     return [name.rpartition("/")[2] for name in names]
 
 
 def _conflicts(node: NodeExplanation) -> Iterator[str]:
-    """Conflicts that the requests alone do not tell already."""
+    """Yield the conflicts that the requests alone do not tell already."""
     enough = {(claim.claim, _parent(request)) for claim in node.claims for request in claim.requests if request.enough}
     for conflict in node.conflicts:
         if len(conflict.requests) == 1 and not conflict.constraints and not _is_enough(conflict, enough):

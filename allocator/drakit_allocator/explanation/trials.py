@@ -31,7 +31,7 @@ class Clock:
 
     @staticmethod
     def of(limits: Limits) -> Clock:
-        """As long as a search with these limits may take."""
+        """Make a clock for as long as a search with these limits may take."""
         return Clock(_SECONDS if limits.deadline is None else limits.deadline - time.monotonic())
 
     @property
@@ -45,7 +45,7 @@ class Clock:
         return self.remaining <= 0
 
     def limits(self, seconds: float) -> Limits:
-        """Of one search that may take so long by itself."""
+        """Return the limits of a search that may take so long by itself."""
         return Limits(deadline=min(self.deadline, time.monotonic() + seconds))
 
 
@@ -59,7 +59,7 @@ class Trial:
     clock: Clock
 
     def fits(self, claims: Sequence[ReadOnlyObject]) -> bool | None:
-        """Whether the claims fit; None if that could not be found out in time. Errors count as not fitting."""
+        """Tell whether the claims fit; None if that could not be found out in time. Errors count as not fitting."""
         if self.clock.is_over:
             self.clock.ran_out = True
             return None
@@ -83,7 +83,7 @@ class Bench:
 
     @staticmethod
     def of(node: Node, inventory: Inventory, pools: Iterable[PoolID], clock: Clock) -> Bench:
-        """With the slices of these pools alone, and the claims that hold devices of them."""
+        """Make a bench with the slices of these pools alone, and the claims that hold devices of them."""
         visible = list(pools)
         slices = tuple(one for pool in visible for one in inventory.slices_by_pool.get(pool, ()))
         holding = [claim for pool in visible for claim in inventory.claims_by_pool.get(pool, ())]
@@ -100,7 +100,7 @@ class Bench:
         return Trial(self.node, inventory.snapshot(), inventory.allocated(), self.clock)
 
     def counters(self) -> list[tuple[PoolID, str, str]]:
-        """All counters: pool, counter set, counter."""
+        """List all counters: pool, counter set, counter."""
         return list(
             dict.fromkeys(
                 (pool_of(one), counter_set["name"], counter)

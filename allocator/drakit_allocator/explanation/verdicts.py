@@ -159,7 +159,7 @@ def _taint(request: Request, device: Device) -> Tainted | None:
 
 
 def _attributes(request: Request, device: Device) -> DeviceReason | None:
-    """Whether a constraint compares an attribute that the device does not have."""
+    """Tell whether a constraint compares an attribute that the device does not have."""
     for number, attribute in request.constraints:
         try:
             if attribute.of(device) is None:
@@ -170,7 +170,7 @@ def _attributes(request: Request, device: Device) -> DeviceReason | None:
 
 
 def selection_text(node_name: str | None, selector: Any) -> str:
-    """Where devices can be used, if not everywhere."""
+    """Say where devices can be used, if not everywhere."""
     if node_name:
         return f"nodeName: {node_name}"
     return f"nodeSelector: {msgspec.json.encode(selector).decode()}"

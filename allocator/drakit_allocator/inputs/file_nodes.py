@@ -43,7 +43,7 @@ def nodes_of(manifests: Manifests, only: Sequence[str]) -> tuple[list[Object], b
 
 
 def _assumed(slices: Iterable[Object], only: Iterable[str]) -> list[Object]:
-    """Nodes for these slices, and those of these names."""
+    """Make nodes for these slices, and nodes of these names."""
     found: dict[str, dict[str, str]] = {}
     is_for_all = False
     for place in _places(slices):
@@ -82,7 +82,7 @@ def _add_selected(term: Mapping[str, Any], found: dict[str, dict[str, str]]) -> 
 
 
 def _labels(term: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """For each key a value that satisfies all that the term requires of it, if one of those that it names does."""
+    """Yield for each key a value that satisfies all that the term requires of it, if one that it names does."""
     by_key: dict[str, list[Mapping[str, Any]]] = {}
     for requirement in term.get("matchExpressions") or ():
         by_key.setdefault(str(requirement.get("key")), []).append(requirement)
@@ -94,7 +94,7 @@ def _labels(term: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _values(requirement: Mapping[str, Any]) -> list[str]:
-    """Values that satisfy it, by itself; one that compares with something else than a number is not satisfied."""
+    """List values that satisfy a requirement by itself; one that compares with no number cannot be satisfied."""
     values = [str(value) for value in requirement.get("values") or ()]
     match requirement.get("operator"):
         case "In":

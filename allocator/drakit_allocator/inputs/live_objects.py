@@ -76,7 +76,7 @@ async def read_pod(connection: Connection, namespace: str, name: str) -> Object:
 
 
 async def server_version(connection: Connection) -> str:
-    """Major and minor version of the cluster, such as "1.37", as far as drakit can behave like it."""
+    """Return major and minor version of the cluster, such as "1.37", as far as drakit can behave like it."""
     try:
         told = await connection.json("GET", "/version")
     except (ApiError, *UNREACHABLE) as error:
@@ -95,7 +95,7 @@ def _numbers(version: str) -> tuple[int, int]:
 
 
 async def _converted(connection: Connection, resource: Resource, *, is_optional: bool = False) -> list[Object]:
-    """Of the newest version that is served, in v1."""
+    """List the objects in the newest version that is served, and convert them to v1."""
     versions = conversion.versions(resource.kind)
     for version in versions:
         try:

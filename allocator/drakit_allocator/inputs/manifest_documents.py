@@ -46,7 +46,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def documents(paths: Sequence[str]) -> list[Document]:
-    """All objects in files, or in the files of directories. Raises ``ManifestError``."""
+    """Read all objects in files, or in the files of directories. Raises ``ManifestError``."""
     found: list[Document] = []
     errors: list[str] = []
     for name, text in _texts(paths, errors):

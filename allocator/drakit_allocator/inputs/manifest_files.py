@@ -52,11 +52,11 @@ class Manifests:
     replaced: list[str] = field(default_factory=list)
 
     def of(self, kind: str) -> list[Object]:
-        """All objects of a kind."""
+        """List all objects of a kind."""
         return list(self.by_kind.get(kind, {}).values())
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
-        """One object."""
+        """Return an object; None if there is none."""
         return self.by_kind.get(kind, {}).get((namespace, name))
 
 
@@ -141,7 +141,7 @@ def _without_mixins(content: Object, version: str) -> tuple[Object, str]:
 
 
 def _name(kind: str, obj: Object, manifests: Manifests) -> None:
-    """As a server does it: the default namespace, and a name for an object that has only the beginning of one."""
+    """Name an object as a server does: the default namespace, and a name for one with only the beginning of a name."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise ManifestError([f"{kind}: metadata: required"])

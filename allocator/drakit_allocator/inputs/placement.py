@@ -68,7 +68,7 @@ class Placed:
 
 
 def workloads(manifests: Manifests) -> list[Workload]:
-    """Pods with claims, then claims that no pod uses. Claims of templates are made, unless the files have them.
+    """List pods with claims, then claims that no pod uses. Claims of templates are made, unless the files have them.
 
     Raises ``ManifestError``.
     """
@@ -130,7 +130,7 @@ class Placement:
     """Devices and nodes, and what has been given out so far."""
 
     def __init__(self, inventory: Inventory, nodes: Sequence[Object], *, timeout: float | None = None) -> None:
-        """``timeout``: seconds that a search on one node may take."""
+        """Start from an inventory. ``timeout``: seconds that a search on one node may take."""
         self._inventory = inventory
         self._snapshot, self._allocated = inventory.snapshot(), inventory.allocated()
         self._nodes = nodes
@@ -166,7 +166,7 @@ class Placement:
         return Limits(None if self._timeout is None else time.monotonic() + self._timeout)
 
     def _defects(self, pod: PodAllocation, node: Node, before: Sequence[DefectEffect]) -> tuple[DefectEffect, ...]:
-        """Those that make a difference on the node; Kubernetes does not come to it if it has ended on one before."""
+        """Find the defects that matter on the node, which Kubernetes does not try if it has ended on one before."""
         if self._snapshot.features.defects != SAFE or any(one.upstream in _ENDS for one in before):
             return ()
         return defect_effects(pod, node, Clock.of(self._limits()))
@@ -181,7 +181,7 @@ class Placement:
 
 
 def split_nodes(workload: Workload, nodes: Sequence[Object]) -> tuple[list[Object], dict[str, str]]:
-    """Nodes that the workload may run on as far as anything but devices is concerned, and why not on the others."""
+    """Split nodes into those that the workload may run on, devices aside, and the others with the reason."""
     candidates: list[Object] = []
     excluded: dict[str, str] = {}
     for node in nodes:
@@ -196,7 +196,7 @@ def split_nodes(workload: Workload, nodes: Sequence[Object]) -> tuple[list[Objec
 
 
 def refused(workload: Workload, node: NodeInfo) -> str | None:
-    """Why the workload cannot run on the node, whatever devices it has; None if it can."""
+    """Say why the workload cannot run on the node, whatever devices it has; None if it can."""
     if workload.pod is not None:
         rejection = reject(PodInfo(workload.pod), node)
         if rejection is not None and rejection.plugin != NODE_RESOURCES:

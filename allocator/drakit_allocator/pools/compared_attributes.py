@@ -100,7 +100,7 @@ _UNKNOWN = Value("unknown", None)
 
 
 def is_unknown(value: Value) -> bool:
-    """Whether the attribute is there, but of no type that can be compared."""
+    """Tell whether the attribute is there, but of no type that can be compared."""
     return value is _UNKNOWN
 
 

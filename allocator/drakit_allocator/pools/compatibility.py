@@ -56,7 +56,7 @@ class PoolGroups:
         return after
 
     def summary(self) -> Hashable:
-        """Equal for equal states."""
+        """Return a key that is equal for equal states."""
         return frozenset(self._common.items())
 
     def swap(self, common: Mapping[str, Groups | None]) -> dict[str, Groups | None]:

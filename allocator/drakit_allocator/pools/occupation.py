@@ -62,7 +62,7 @@ class Occupation:
 
     @staticmethod
     def nothing(counters: PoolCounters, consumers: Consumers, *, overdraft_blocks: bool) -> Occupation:
-        """Nothing is allocated."""
+        """Make the occupation of a pool of which nothing is allocated."""
         stopped: dict[int, int] = {}
         negative = set()
         for start, end in counters.layout.spans:

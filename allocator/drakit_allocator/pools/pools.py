@@ -82,7 +82,7 @@ class _Pool:
         return self.features.variant == "stable" and bool(one.counters.sets)
 
     def _is_known(self, one: PublishedSlice) -> bool:
-        """Whether the enabled features understand the slice; others are as if they did not exist."""
+        """Tell whether the enabled features understand the slice; others are as if they did not exist."""
         return not gates_missing(one, self.features)
 
     def hidden_by(self, node: Node) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ class _Pool:
             return PoolView(self.id, self.features).defective("invalid", error.args[0])
 
     def _with_devices(self, slices: list[PublishedSlice]) -> list[PublishedSlice]:
-        """Those that are there for their devices; one with counter sets has none, whatever it says."""
+        """Return the slices that are there for their devices; one with counter sets has none, whatever it says."""
         if not self.features.partitionable_devices:
             return slices
         return [one for one in slices if not one.counters.sets]
@@ -222,7 +222,7 @@ class SliceIndex:
             del self._on_node[one.node_name]
 
     def _changed(self, pool: _Pool) -> None:
-        """All who see the pool are to look again."""
+        """Make all who see the pool look again."""
         pool.changed()
         if pool.id in self._shared:
             self._seen.clear()
@@ -230,13 +230,13 @@ class SliceIndex:
             self._seen.pop(node_name, None)
 
     def hidden(self, node: Node) -> list[tuple[PoolID, tuple[str, ...]]]:
-        """Pools with slices for the node that all are ignored, with the feature gates that are off."""
+        """List the pools whose slices for the node are all ignored, with the feature gates that are off."""
         visible = sorted({**self._on_node.get(node.name, {}), **self._shared})
         found = [(pool_id, self._pools[pool_id].hidden_by(node)) for pool_id in visible]
         return [(pool_id, gates) for pool_id, gates in found if gates]
 
     def slices(self) -> Iterable[PublishedSlice]:
-        """Every slice, of any generation."""
+        """Return every slice, of any generation."""
         return (one for one, _ in self._known.values())
 
     def retainted(self, published: PublishedSlice) -> None:
@@ -260,7 +260,7 @@ class SliceIndex:
 
 
 def _add(counts: dict[_Key, int], key: _Key, change: int) -> None:
-    """Count, without keeping what is not there any more."""
+    """Add to a count; drop the key when the count is 0."""
     counts[key] = counts.get(key, 0) + change
     if not counts[key]:
         del counts[key]

@@ -34,7 +34,7 @@ class Reach:
             position += len(one)
 
     def _add(self, spec: Mapping[str, Any], bit: int) -> None:
-        """As ``is_reachable`` looks at it: a name, or else all nodes, or else a selector."""
+        """Add a device as ``is_reachable`` looks at it: a name, or else all nodes, or else a selector."""
         name, selector = spec.get("nodeName"), spec.get("nodeSelector")
         if name:
             self._by_name[name] = self._by_name.get(name, 0) | bit

@@ -32,7 +32,7 @@ _numbers = itertools.count(1)
 
 
 def skips_operations(published: PublishedSlice, features: Features) -> bool:
-    """Whether a slice wants the kubelet to leave out operations, as far as anybody looks at that."""
+    """Tell whether a slice wants the kubelet to leave out operations, as far as anybody looks at that."""
     return bool(published.skip_node_operations) and features.variant == "experimental"
 
 
@@ -181,7 +181,7 @@ class PoolView:
         return None if reached is None else mask & reached & ~self.unoffered(node)
 
     def may_fail(self, kind: RequestKind, node: Node) -> bool:
-        """Whether there is a device that ends an allocation when a request of this kind comes to visit it."""
+        """Tell whether there is a device that ends an allocation when a request of this kind comes to visit it."""
         selection = self.selection(kind.expressions)
         if not selection.is_clean() or self.reached(selection.mask, node) is None:
             return True
@@ -202,7 +202,7 @@ class PoolView:
         return None if selection.mask & failing else mask & enough
 
     def _fit(self, kind: RequestKind, eligible: int | None, allocated: AllocatedState) -> int | None:
-        """Those of the eligible devices that the allocated ones leave."""
+        """Return those of the eligible devices that the allocated ones leave."""
         if eligible is None:
             return None
         occupation = self.occupation(allocated)
@@ -212,7 +212,7 @@ class PoolView:
         return mask
 
     def _with_shares_left(self, mask: int, kind: RequestKind, allocated: AllocatedState, occupation: Occupation) -> int:
-        """Without the devices of which others have consumed too much."""
+        """Remove the devices of which others have consumed too much."""
         for position in bits(mask & occupation.shared):
             consumed = allocated.consumed((*self.id, self.names.values[position]))
             if not kind.has_room(self.shape.capacities.values[position], consumed):
@@ -265,7 +265,7 @@ class PoolView:
         return Reach(self.table.slices)
 
     def reached(self, mask: int, node: Node) -> int | None:
-        """Those of the devices that the node can reach; None if there is one of which it cannot be told."""
+        """Return those of the devices that the node can reach; None if for one of them that cannot be told."""
         if not self.is_selected_per_device:
             return mask
         reachable, broken = self._reach.masks(node)
@@ -285,7 +285,7 @@ def _draws_by_name(others: Sequence[PublishedSlice], counters: PoolCounters | No
 
 
 def by_pool(mask: int, pools: Iterable[PoolView]) -> Iterator[tuple[PoolView, int]]:
-    """Each pool with its own part of bits that are counted over all pools, as a search does."""
+    """Yield each pool with its own part of bits that are counted over all pools, as a search does."""
     for pool in pools:
         yield pool, mask & pool.shape.everything
         mask >>= pool.shape.size

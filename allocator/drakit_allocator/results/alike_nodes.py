@@ -111,7 +111,7 @@ def _state(pool: PoolView, allocated: AllocatedState) -> Key:
 
 
 def _across(pools: Sequence[PoolView], attribute: Attribute) -> Key:
-    """Which devices are equal in an attribute, in whatever pool they are."""
+    """Return which devices are equal in an attribute, in whatever pool they are."""
     findings, asked = pools[0].findings, (attribute, *[pool.number for pool in pools])
     known: Key | None = findings.get(asked)
     return known or remember(findings, asked, key_of(_pattern(pools, attribute)))
@@ -123,7 +123,7 @@ def _pattern(pools: Sequence[PoolView], attribute: Attribute) -> tuple[Hashable,
 
 
 def pattern(values: Iterable[Value | None]) -> tuple[Hashable, ...]:
-    """Which of the values are equal, or for sets which elements they have in common: the same for other values if so.
+    """Return which values are equal, or for sets which elements they have in common: the same for other values if so.
 
     Values are numbered in the order in which they come up.
     """

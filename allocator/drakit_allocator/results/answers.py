@@ -40,7 +40,7 @@ class Answers:
 
 
 def signature_of(claims: Sequence[ClaimRequests]) -> Key:
-    """Equal for claims that get the same devices of the same pools, whatever they are called."""
+    """Return a key that is equal for claims that get the same devices of the same pools, whatever they are called."""
     return key_of(tuple([_of_claim(claim) for claim in claims]))
 
 

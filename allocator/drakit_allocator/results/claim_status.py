@@ -108,14 +108,14 @@ def _config(source: str, requests: list[str], config: Mapping[str, Any]) -> Devi
 
 
 def _is_named(request: Request, names: Sequence[str]) -> bool:
-    """Whether a list of requests names this one, directly or, for a subrequest, by its parent."""
+    """Tell whether a list of requests names this one, directly or, for a subrequest, by its parent."""
     return request.result_name in names or (request.parent is not None and request.parent in names)
 
 
 def _node_selector(
     placements: Sequence[Placement], node: Node, features: Features, claim: ClaimRequests
 ) -> NodeSelector | None:
-    """Where the devices can be used: on one node, on those that satisfy all their selectors, or anywhere (None)."""
+    """Return where the devices can be used: one node, those that satisfy all their selectors, or anywhere (None)."""
     found: dict[str, list[NodeSelectorRequirement]] = {"matchFields": [], "matchExpressions": []}
     for placement in placements:
         device = placement.device

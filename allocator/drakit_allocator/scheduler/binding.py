@@ -249,7 +249,7 @@ def _released(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
 
 
 def _may_still_bind(current: Object, pod: PodInfo) -> bool:
-    """Whether what has changed in a pod since the decision is nothing that it rests on."""
+    """Tell whether what has changed in a pod since the decision is nothing that it rests on."""
     now = PodInfo(current)
     return now.uid == pod.uid and not now.node and not now.deleted and not now.differs(pod)
 

@@ -26,32 +26,32 @@ MAX_CONSUMERS = 256
 
 
 def key_of(claim: ResourceClaim) -> Key:
-    """(namespace, name)."""
+    """Return (namespace, name)."""
     return claim["metadata"]["namespace"], claim["metadata"]["name"]
 
 
 def uid_of(claim: ResourceClaim) -> str:
-    """metadata.uid."""
+    """Return metadata.uid."""
     return claim["metadata"]["uid"]
 
 
 def allocation_of(claim: ResourceClaim) -> AllocationResult | None:
-    """status.allocation as recorded in the API."""
+    """Return status.allocation as recorded in the API."""
     return (claim.get("status") or {}).get("allocation")
 
 
 def consumers(claim: ResourceClaim) -> list[ResourceClaimConsumerReference]:
-    """status.reservedFor."""
+    """Return status.reservedFor."""
     return (claim.get("status") or {}).get("reservedFor") or []
 
 
 def reserved_for(claim: ResourceClaim, uid: str) -> bool:
-    """Whether the claim is reserved for the pod of this uid."""
+    """Tell whether the claim is reserved for the pod of this uid."""
     return any(consumer.get("uid") == uid for consumer in consumers(claim))
 
 
 def version(obj: ResourceClaim) -> int:
-    """resourceVersion as a number: versions of one resource are comparable (KEP-5504)."""
+    """Return the resourceVersion as a number: versions of one resource are comparable (KEP-5504)."""
     text = obj["metadata"].get("resourceVersion", "")
     return int(text) if text.isdigit() else 0
 
@@ -75,7 +75,7 @@ class Claims:
         return self._claims.get(key)
 
     def pending(self, uid: str) -> bool:
-        """Whether an allocation of the claim is decided but not yet in the API."""
+        """Tell whether an allocation of the claim is decided but not yet in the API."""
         return uid in self._pending
 
     def seen(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:

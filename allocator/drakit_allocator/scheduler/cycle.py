@@ -56,7 +56,7 @@ class Cycle:
         self._searches = searches
 
     async def decide(self, pod: PodInfo, pace: Pace) -> Decision:
-        """Where the pod goes. Raises ``Unschedulable`` or ``SchedulingFailed``."""
+        """Decide where the pod goes. Raises ``Unschedulable`` or ``SchedulingFailed``."""
         for _ in range(_ATTEMPTS):
             decision = await self._decide(pod, pace)
             if decision is not None:
@@ -82,7 +82,7 @@ class Cycle:
             raise Unschedulable(message, verdict.rejectors, silently=verdict.silently) from None
 
     def _still_holds(self, pod: PodInfo, pod_claims: PodClaims | None, choice: _Choice) -> bool:
-        """Whether a decision during which other things happened could be made like this now."""
+        """Tell whether a decision during which other things happened could be made like this now."""
         claims = self._check(pod)
         before, now = ([] if one is None else one.all for one in (pod_claims, claims))
         if len(before) != len(now) or any(old is not new for old, new in zip(before, now, strict=True)):
@@ -93,7 +93,7 @@ class Cycle:
         return _Attempt(pod, self._cluster, None, Pace()).reject(node) is None
 
     def _nodes(self, pod: PodInfo, attempt: _Attempt) -> Iterator[tuple[int, NodeInfo]]:
-        """(score, node) of all nodes that pass the filters on one node, best first."""
+        """Yield (score, node) of all nodes that pass the filters on one node, best first."""
         named = _named_nodes(pod)
         if named is None:
             ranking = self._rankings.ranking(pod)
@@ -171,7 +171,7 @@ class _Attempt:
         return rejection is None
 
     def defects(self, node: NodeInfo) -> tuple[DefectEffect, ...]:
-        """Of Kubernetes, for which it would do something else on this node; only if this scheduler has none of them."""
+        """Name Kubernetes' defects that change what happens on this node; only if this scheduler has none of them."""
         return () if self._search is None else self._search.defects(node)
 
     def reject(self, node: NodeInfo) -> Rejection | None:
@@ -207,7 +207,7 @@ def _named_nodes(pod: PodInfo) -> tuple[frozenset[str], str] | None:
 
 
 def _check_named_nodes(pod: PodInfo, nodes: int) -> None:
-    """No node can have two names, which is told before any is looked at."""
+    """Refuse a pod that requires two names of its node, before any node is looked at."""
     if pod.node_affinity is not None and pod.node_affinity.names == frozenset():
         raise Unschedulable(before_filters(nodes, "pod affinity terms conflict"), [NODE_AFFINITY])
 
@@ -219,7 +219,7 @@ def _best(found: list[_Choice]) -> _Choice:
 
 
 def _total(choice: _Choice, best: int) -> int:
-    """Scores of devices are normalized to the best node, as upstream does."""
+    """Add the scores; those of devices are normalized to the best node, as upstream does."""
     return choice.score + (DEVICES_WEIGHT * (MAX_SCORE * choice.devices.score // best) if best else 0)
 
 

@@ -182,7 +182,7 @@ class DeviceSearches:
         return [(pool, self.taken.token(pool.id)) for pool in pools]
 
     def holds(self, basis: _Basis, node: NodeInfo) -> bool:
-        """Whether a search on this node still depends on the same."""
+        """Tell whether a search on this node still depends on the same."""
         return _is_same(basis, self.basis(node))
 
     def search(self, pod_claims: PodClaims, pace: Pace) -> DeviceSearch:
@@ -226,7 +226,7 @@ class DeviceSearch:
         )
 
     async def allocate(self, node: NodeInfo) -> Allocated | Rejection:
-        """Devices on this node, or why there are none. Raises ``SchedulingFailed``."""
+        """Allocate devices on this node, or say why there are none. Raises ``SchedulingFailed``."""
         reachable = self._reachable(node)
         outcome = Allocated(0, [], []) if self._pod is None else await self._allocate(self._pod, node)
         # Asked first although it cannot help: what the allocator objects to is told before an allocation elsewhere.
@@ -246,7 +246,7 @@ class DeviceSearch:
         return outcome
 
     async def suspects(self, cluster: Cluster) -> set[str]:
-        """Names of nodes on which the attempt may end with an error, so that they are asked even if others fit."""
+        """Name the nodes on which the attempt may end with an error, so that they are asked even if others fit."""
         if self._pod is None:
             return set()
         suspects = self._known.suspects
@@ -272,21 +272,21 @@ class DeviceSearch:
         await self._pace.step()
 
     def defects(self, node: NodeInfo) -> tuple[DefectEffect, ...]:
-        """Of a scheduler without Kubernetes' defects: those for which it would do something else on this node."""
+        """Name the defects that make Kubernetes do something else on this node; for a scheduler without them."""
         if self._pod is None or self._shared.features.defects != SAFE:
             return ()
         return defect_effects(self._pod, self._shared.node(node), Clock(_SECONDS_FOR_DEFECTS))
 
     def unusable_claims(self) -> list[ResourceClaim]:
-        """Allocated claims that kept the pod off some node."""
+        """List the allocated claims that kept the pod off some node."""
         return list(self._unusable.values())
 
     def is_lack_of_devices(self, rejection: Rejection) -> bool:
-        """Whether the allocator rejected the node, so that it can be explained."""
+        """Tell whether the allocator rejected the node, so that it can be explained."""
         return rejection is _NO_DEVICES
 
     def explain(self, node: NodeInfo) -> str:
-        """Why the claims do not get devices on this node, which failed for that reason; empty if that was long ago."""
+        """Explain why the claims get no devices on this node, which failed for it; empty if that was long ago."""
         failure = self._known.failures.get(node.name)
         if self._pod is None or failure is None or not self._shared.holds(failure.basis, node):
             return ""
@@ -332,14 +332,14 @@ class DeviceSearch:
             raise _failed(error.message) from error
 
     def _stamped(self, allocation: AllocationResult) -> AllocationResult:
-        """With the time from which binding conditions may take their time."""
+        """Add the time from which binding conditions may take their time."""
         if not self._shared.features.device_binding_and_status:
             return allocation
         return {**allocation, "allocationTimestamp": gotime.now()}
 
 
 def _failed(message: str) -> SchedulingFailed:
-    """As the framework of kube-scheduler prints it (``RunFilterPlugins`` in ``pkg/scheduler/framework/runtime``)."""
+    """Word an error as kube-scheduler does (``RunFilterPlugins`` in ``pkg/scheduler/framework/runtime``)."""
     return SchedulingFailed(f'running "{DYNAMIC_RESOURCES}" filter plugin: {message}')
 
 

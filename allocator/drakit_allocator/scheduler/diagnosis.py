@@ -75,7 +75,7 @@ def before_filters(nodes: int, reason: str) -> str:
 
 
 def explained(explanations: Mapping[str, str]) -> list[str]:
-    """One sentence for each different explanation, that of most nodes first."""
+    """Write a sentence for each different explanation, that of most nodes first."""
     nodes: dict[str, list[str]] = {}
     for node, explanation in explanations.items():
         nodes.setdefault(explanation, []).append(node)

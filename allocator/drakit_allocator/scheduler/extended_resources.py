@@ -82,7 +82,7 @@ def claim_for(pod: ReadOnlyObject, backed: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _requests(pod: ReadOnlyObject, resource: str, device_class: str) -> list[dict[str, Any]]:
-    """Of one resource: what runs at the same time needs devices of its own; init containers may use theirs before."""
+    """List the requests for a resource. What runs at once needs devices of its own; init containers may reuse them."""
     spec = pod["spec"]
     init = spec.get("initContainers") or []
     containers = [*init, *(spec.get("containers") or [])]

@@ -95,7 +95,7 @@ def pod_changed(changed: PodInfo) -> Hints:
 
 
 def devices_changed() -> Hints:
-    """Slices, device classes or device taint rules changed, or devices were given back."""
+    """Give the hints for changed slices, device classes or device taint rules, and for devices that were given back."""
     return {filters.DYNAMIC_RESOURCES: always}
 
 

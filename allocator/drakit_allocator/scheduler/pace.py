@@ -33,7 +33,7 @@ class Pace:
 
 
 async def _pause() -> None:
-    """One pass is not enough: a request to a server in the same loop takes several."""
+    """Let other tasks run for several passes: a request to a server in the same loop takes more than one."""
     begin = now = time.monotonic()
     idle = 0
     while now - begin < _TURN and idle < _IDLE_PASSES:

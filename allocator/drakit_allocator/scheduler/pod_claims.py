@@ -38,7 +38,7 @@ class PodClaims:
 
 
 def names(pod: PodInfo) -> list[tuple[str, bool]]:
-    """(claim name, generated for the pod) of each claim; raises ``ClaimsNotReady`` while one is not generated."""
+    """List (claim name, generated for the pod) of each claim. Raises ``ClaimsNotReady`` while one is not generated."""
     try:
         found = [claim_name(pod.obj, reference) for reference in pod.spec.get("resourceClaims") or ()]
     except PodClaimError as error:

@@ -101,7 +101,7 @@ class SchedulingQueue:
         self.unschedulable.pop(uid, None)
 
     def rejected(self, entry: Entry, rejectors: Iterable[str]) -> None:
-        """No node suits the pod; it waits for an event that concerns what rejected it."""
+        """Park a pod that no node suits; it waits for an event that concerns what rejected it."""
         self._failed(entry, after_error=False)
         self.park(entry, rejectors)
 

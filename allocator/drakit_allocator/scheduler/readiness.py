@@ -27,12 +27,12 @@ class DevicesNotReady(Exception):
 
 
 def has_conditions(claim: ResourceClaim) -> bool:
-    """Whether any allocated device has binding conditions."""
+    """Tell whether any allocated device has binding conditions."""
     return any(result.get("bindingConditions") for result in claims.results(claims.allocation_of(claim)))
 
 
 def is_ready(claim: ResourceClaim) -> bool:
-    """Whether all binding conditions hold; raises ``DevicesNotReady`` when a failure condition does."""
+    """Tell whether all binding conditions hold; raises ``DevicesNotReady`` when a failure condition does."""
     for result in claims.results(claims.allocation_of(claim)):
         wanted = result.get("bindingConditions")
         if not wanted:
@@ -50,7 +50,7 @@ def is_ready(claim: ResourceClaim) -> bool:
 
 
 def seconds_left(claim: ResourceClaim) -> float:
-    """How much longer the devices of the claim may take; any number of other pods may have waited for them before."""
+    """Return how much longer the claim's devices may take, in seconds; other pods may have waited for them before."""
     allocation = claims.allocation_of(claim)
     if allocation is None or (stamp := allocation.get("allocationTimestamp")) is None:
         return TIMEOUT
@@ -59,7 +59,7 @@ def seconds_left(claim: ResourceClaim) -> float:
 
 
 def is_unusable(claim: ResourceClaim) -> bool:
-    """Whether an allocation will never become ready, so that it should be given back."""
+    """Tell whether an allocation will never become ready, so that it should be given back."""
     try:
         return not is_ready(claim) and seconds_left(claim) < 0
     except DevicesNotReady:
@@ -79,7 +79,7 @@ class Readiness:
         self._changed = asyncio.Event()
 
     async def wait(self, keys: Iterable[claims.Key]) -> None:
-        """Until all devices of these claims are ready. Raises ``DevicesNotReady``."""
+        """Wait until all devices of these claims are ready. Raises ``DevicesNotReady``."""
         keys = list(keys)
         while missing := [claim for key in keys if not is_ready(claim := self._allocated(key))]:
             left, first = min((seconds_left(claim), claim["metadata"]["name"]) for claim in missing)

@@ -237,7 +237,7 @@ class Scheduler:
             self._start(self._carry_out(entry, decision))
 
     def _is_current(self, entry: Entry) -> bool:
-        """Whether a verdict is about the pod as it is now; if not, what is left of the pod is queued again."""
+        """Tell whether a verdict is about the pod as it is now; if not, what is left of the pod is queued again."""
         now = self._current(entry.pod)
         if now is None or now.obj is entry.pod.obj:
             return now is not None

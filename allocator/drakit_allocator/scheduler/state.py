@@ -120,7 +120,7 @@ class State:
             self.claim_changed(claim_store.key_of(new))
 
     def claim_changed(self, key: claim_store.Key) -> None:
-        """Pods that wait for this very claim may be schedulable now."""
+        """Retry the pods that wait for this very claim."""
         for uid in list(self._users.get(key, ())):
             entry = self.queue.unschedulable.get(uid)
             if entry is None or DYNAMIC_RESOURCES not in entry.rejectors:
@@ -237,7 +237,7 @@ def _claim_keys(pod: PodInfo) -> list[claim_store.Key]:
 
 
 def _same_for_scheduling(old: Object, new: Object) -> bool:
-    """Whether a node changed only in what scheduling ignores, as with each heartbeat."""
+    """Tell whether a node changed only in what scheduling ignores, as with each heartbeat."""
     before, after = old.get("status") or {}, new.get("status") or {}
     return bool(
         old.get("spec") == new.get("spec")

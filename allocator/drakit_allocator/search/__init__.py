@@ -60,7 +60,7 @@ class Search:
         self._outcome: Outcome | None = None  # of the level that was left last
 
     def run(self) -> bool:
-        """Whether there is a solution. Raises ``AllocationError``."""
+        """Tell whether there is a solution. Raises ``AllocationError``."""
         found: bool | None = None
         while found is None:
             found = self.walk(_STEPS_BETWEEN_CLOCKS)

@@ -110,16 +110,16 @@ class Board:
         return ~(self.taken | self.short)
 
     def is_short(self, demand: Demand, position: int) -> bool:
-        """Whether counters, or compatibility groups, keep the demand from the device."""
+        """Tell whether counters, or compatibility groups, keep the demand from the device."""
         return demand.draws and bool((self.short & ~self.charged) >> position & 1)
 
     def is_taken(self, demand: Demand, position: int) -> bool:
-        """Whether the device is given as a whole to somebody whom the demand minds."""
+        """Tell whether the device is given as a whole to somebody whom the demand minds."""
         taken = self._taken_from(demand) if self.gives_twice else self.taken
         return bool(taken >> position & 1)
 
     def _taken_from(self, demand: Demand) -> int:
-        """Admin access minds only its own claim and, as everybody, later demands are not asked: they come after."""
+        """Return what the demand may not take: admin access minds its own claim only, nobody minds later demands."""
         mask = 0
         for other in self.demands:
             held = self.held[other.number]
@@ -156,7 +156,7 @@ class Board:
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
     def least_disturbing(self, demand: Demand, mask: int, wanted: int) -> int:
-        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away, and least of counters."""
+        """Return the device of ``mask`` that takes the fewest of the wanted ones away, and least of counters."""
         weights = {position: self.partitions.weight(position) for position in bits(mask)}
         lightest = sorted(weights, key=weights.__getitem__)[:_TRIED]
         return min(lightest, key=lambda position: (self._lost(demand, position, wanted), weights[position], position))
@@ -243,7 +243,7 @@ class Board:
         return demand.request.kind.has_room(device.content.traits.capacity, taken)
 
     def amounts_kind(self, demand: Demand) -> int:
-        """Equal for demands that take the same of a capacity."""
+        """Return a number that is equal for demands that take the same of a capacity."""
         return self._kind[demand.number]
 
     @property
@@ -252,7 +252,7 @@ class Board:
         return bool(self._groups)
 
     def groups_summary(self) -> Hashable:
-        """Equal for equal states of the compatibility groups."""
+        """Return a key that is equal for equal states of the compatibility groups."""
         return tuple(groups.summary() for groups in self._groups.values())
 
     def _start_groups(self, consumers: int) -> None:
@@ -279,7 +279,7 @@ class Board:
 
 
 def _are_rivals(demand: Demand, other: Demand) -> bool:
-    """Whether the demand cannot get a device that ``other`` has as a whole.
+    """Tell whether the demand cannot get a device that ``other`` has as a whole.
 
     Admin access gives a device to whoever comes later but to the same claim; who comes first minds nobody, so between
     two demands the later one decides.

@@ -90,7 +90,7 @@ class Branches:
                 yield (len(values) / blame, 0), ValueBranch(bond.number, values)
 
     def _of_needs(self, rest: Rest, state: State) -> Iterator[tuple[_Rank, Branch | Need]]:
-        """Of needs that are not down to one part and class of devices."""
+        """Yield the choices of needs that are not down to one part and class of devices."""
         for need in rest.needs:
             cells = state.cells(need)
             blame = self._propagation.blame([need.demand])

@@ -101,7 +101,7 @@ class Feasibility:
         return self._patience is not None
 
     def is_hopeless(self, rest: Rest) -> bool:
-        """Whether it can be seen without choosing anything that there is no solution."""
+        """Tell whether it can be seen without choosing anything that there is no solution."""
         mark = self.board.mark
         narrowed = self.propagation.narrow(rest)
         is_hopeless = narrowed is None or not self._bounds.allow(narrowed)
@@ -125,7 +125,7 @@ class Feasibility:
         return is_too_dear
 
     def merged(self, rest: Rest) -> tuple[Rest, list[list[Need]]]:
-        """Needs that can have the same devices under the same constraints are one need; and which were put together.
+        """Join needs that can have the same devices under the same constraints; and return which were put together.
 
         Five requests for one device are then no more work than one request for five.
         """
@@ -144,14 +144,14 @@ class Feasibility:
         return Rest(needs, rest.lists), [crowd for crowd in crowds.values() if len(crowd) > 1]
 
     def _all(self, parts: list[Rest]) -> Level:
-        """Every part, one after the other: none of them can help another one."""
+        """Fill every part, one after the other: none of them can help another one."""
         for part in parts:
             if (yield self.question(part)) is not Outcome.SOLVED:
                 return Outcome.FAILED
         return Outcome.SOLVED
 
     def _each_alone(self, rest: Rest) -> Level:
-        """Whether the needs that have no other part than the same one can be filled together, without all others."""
+        """Tell whether the needs that have one part only can be filled together with those of the same part."""
         mark = self.board.mark
         touched = [part for part in self.structure.joint if any(need.mask & part.mask for need in rest.needs)]
         for part in touched if len(touched) > 1 else ():
@@ -170,7 +170,7 @@ class Feasibility:
         return Outcome.SOLVED
 
     def _take(self, rest: Rest, branch: Branch) -> Level:
-        """Whether there is a solution with what is chosen; for lists and values, with any of them."""
+        """Tell whether there is a solution with what is chosen; for lists and values, with any of them."""
         if isinstance(branch, CellBranch):
             return (yield self.question(rest.confined(branch.need, branch.mask)))
         if isinstance(branch, DeviceBranch):

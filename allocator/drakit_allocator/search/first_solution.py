@@ -41,13 +41,13 @@ class FirstSolution:
         return (yield _Questions(self).start())
 
     def rest(self, number: int) -> Rest:
-        """All items from this one on."""
+        """Return all items from this one on."""
         items = self.board.items[number:]
         needs = [Need.whole(item.alternatives[0]) for item in items if not item.is_list]
         return Rest(needs, [item for item in items if item.is_list])
 
     def _has_hope(self, number: int, lost: int = 0, demand: Demand | None = None) -> bool:
-        """Whether each item from this one on can be filled if nothing else is.
+        """Tell whether each item from this one on can be filled if nothing else is.
 
         Known to be so before these devices were lost, because ``demand`` was given one, it is asked only of those whom
         that concerns.
@@ -124,7 +124,7 @@ class _Questions:
         return Outcome.SOLVED
 
     def _ask(self, rest: Rest, patience: int | None = None) -> Level:
-        """Whether there is a solution, which is then known; the board stays as it was.
+        """Tell whether there is a solution, which is then known; the board stays as it was.
 
         With ``patience``, FAILED means nothing if the search gave up.
         """

@@ -34,7 +34,7 @@ def bundles(rest: Rest) -> list[Rest]:
 
 
 def _grouped(members: Iterable[tuple[Need | Item, int, Bonds]]) -> list[Rest]:
-    """Members joined where they share a device or a bond."""
+    """Join members that share a device or a bond."""
     groups: list[tuple[list[Need | Item], int, Bonds]] = []
     for member, mask, bonds in members:
         joined: list[Need | Item] = [member]
@@ -64,7 +64,7 @@ def _members(board: Board, rest: Rest) -> list[tuple[Need | Item, int, Sequence[
 
 
 def _bonds(board: Board, rest: Rest, demands: Sequence[Demand]) -> Bonds:
-    """Constraints that leave more than one value, and the claim if it may become too large."""
+    """Return the constraints that leave more than one value, and the claim if it may become too large."""
     bonds: Bonds = set()
     for demand in demands:
         for number, _ in demand.ties:

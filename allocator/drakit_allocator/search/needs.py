@@ -21,15 +21,15 @@ class Need(NamedTuple):
         return Need(demand, demand.count, demand.domain)
 
     def after(self, position: int) -> Need:
-        """With one device chosen."""
+        """Return the need with one device chosen."""
         return Need(self.demand, self.missing - 1, self.mask & ~(1 << position))
 
     def within(self, mask: int) -> Need:
-        """With these devices left of those that it may have."""
+        """Return the need with only these devices left of those that it may have."""
         return Need(self.demand, self.missing, self.mask & mask)
 
     def without(self, mask: int) -> Need:
-        """With these devices given up."""
+        """Return the need with these devices given up."""
         return Need(self.demand, self.missing, self.mask & ~mask)
 
 
@@ -40,15 +40,15 @@ class Rest(NamedTuple):
     lists: Sequence[Item]
 
     def plus(self, need: Need, *, without: Item | None = None) -> Rest:
-        """With one more need, in place of the list that it is an alternative of."""
+        """Return the rest with one more need, in place of the list that it is an alternative of."""
         return Rest([*self.needs, need], [item for item in self.lists if item is not without])
 
     def instead(self, old: Need, new: Need) -> Rest:
-        """With one need changed."""
+        """Return the rest with one need changed."""
         return Rest([new if need is old else need for need in self.needs], self.lists)
 
     def confined(self, need: Need, mask: int) -> Rest:
-        """With one device of a need decided to be one of these."""
+        """Return the rest with one device of a need decided to be one of these."""
         rest = self.instead(need, Need(need.demand, need.missing - 1, need.mask))
         needs, placed = [], 1
         for other in rest.needs:

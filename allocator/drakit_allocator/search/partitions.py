@@ -58,7 +58,7 @@ class Partitions:
         return sum(1000 * amount // max(1, self.free[counter]) for counter, amount in self.needs(position))
 
     def levels(self, counter: int) -> Levels:
-        """Amounts in increasing order; for each the devices that need as much or more, and none for what is above."""
+        """Return amounts in increasing order, with the devices that need as much or more, and at the end none."""
         found = self._levels.get(counter)
         if found is None:
             number = self._pool_of[counter]
@@ -74,7 +74,7 @@ class Partitions:
         return masks[bisect_right(amounts, self.free[counter])]
 
     def most(self, counter: int, mask: int, left: int) -> int:
-        """How many of these devices so much of a counter is enough for, if they are the least demanding."""
+        """Count these devices as far as ``left`` of a counter is enough, beginning with the least demanding."""
         amounts, masks = self.levels(counter)
         count = (mask & ~masks[0]).bit_count()
         for level, amount in enumerate(amounts):

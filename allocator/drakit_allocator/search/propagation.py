@@ -28,7 +28,7 @@ class Propagation:
         self._blame = [1] * len(board.demands)
 
     def blame(self, demands: Iterable[Demand]) -> int:
-        """How often these could not be filled, plus one; what often fails is better chosen for early."""
+        """Count how often these could not be filled, plus one; what often fails is better chosen for early."""
         return max([self._blame[demand.number] for demand in demands])
 
     def _accuse(self, demands: Iterable[Demand]) -> None:
@@ -111,13 +111,13 @@ class Propagation:
         ]
 
     def has_room(self, rest: Rest) -> bool:
-        """Whether no claim becomes too large, if all lists are filled by as few devices as possible."""
+        """Tell whether no claim becomes too large, if all lists are filled by as few devices as possible."""
         return all(
             self._room(claim, rest.needs, rest.lists) >= 0 for claim in {item.claim for item in self.board.items}
         )
 
     def _room(self, claim: int, needs: Sequence[Need], lists: Sequence[Item]) -> int:
-        """How many more devices a claim may get when all this is filled by as few as possible."""
+        """Count the devices that a claim may still get when all this is filled by as few as possible."""
         room = MAX_RESULTS - self.board.sizes[claim]
         room -= sum(need.missing for need in needs if need.demand.claim == claim)
         return room - sum(item.least for item in lists if item.claim == claim)
@@ -146,7 +146,7 @@ class Propagation:
             self.board.impose(number, values)
 
     def values(self, bond: Bond) -> list[Value] | None:
-        """Values that an undecided matchAttribute constraint may have; None where there is nothing to decide."""
+        """List the values that an undecided matchAttribute constraint may have; None if there is nothing to decide."""
         state = self.board.states[bond.number]
         if not isinstance(state, Match) or (state.common is not None and len(state.common) == 1):
             return None
@@ -158,7 +158,7 @@ class Propagation:
         return [value for value in possible if self._suffices(value, bond, total)]
 
     def _suffices(self, value: Value, bond: Bond, total: int) -> bool:
-        """Whether there are enough devices with the value for each need and list, and for all of them together."""
+        """Tell whether there are enough devices with the value for each need and list, and for all of them together."""
         union = 0
         for need, column in bond.needs:
             mask = need.mask & column.groups.get(value, 0)
@@ -216,7 +216,7 @@ def bonds_of(needs: Sequence[Need], lists: Sequence[Sequence[Demand]]) -> list[B
 
 
 def ties_of(needs: Sequence[Need]) -> dict[int, list[tuple[Need, Column]]]:
-    """Constraint -> the needs that it covers, with what it looks at."""
+    """Map each constraint to the needs that it covers, with what it looks at."""
     found: dict[int, list[tuple[Need, Column]]] = {}
     for need in needs:
         for number, column in need.demand.ties:

@@ -62,7 +62,7 @@ class Repair:
         return Outcome.FAILED
 
     def _fill(self, waiting: Sequence[Rest], misfits: list[Rest]) -> Level:
-        """One bundle after the other; those that find no place are noted."""
+        """Fill one bundle after the other; note those that find no place."""
         for bundle in waiting:
             outcome = yield self._asked.try_out(bundle, _PATIENCE)
             if outcome is not Outcome.SOLVED:

@@ -41,7 +41,7 @@ class State:
         self._cells: dict[int, list[tuple[int, int]]] = {}  # by the mask of the need
 
     def key(self) -> Hashable:
-        """Equal for states in which the same is left to do and open, up to exchanging what is alike."""
+        """Return a key, equal for states in which the same is left to do and open, up to exchanging what is alike."""
         kinds = self._kinds.of_demand
         rigid = self._structure.rigid
         names: dict[int, int] = {}
@@ -106,11 +106,11 @@ class State:
         return found
 
     def _part_number(self, part: Part) -> Number:
-        """Equal for parts of which the same can be had, though not by the same places."""
+        """Return a number, equal for parts of which the same can be had, though not by the same places."""
         return self._offer_number(part) or self._exact_number(part)
 
     def _exact_number(self, part: Part) -> Number:
-        """Equal for parts in which every place is in the same state."""
+        """Return a number, equal for parts in which every place is in the same state."""
         found = self._exact.get(part)
         if found is None:
             free = self._board.partitions.free
@@ -236,7 +236,7 @@ class State:
         return mask
 
     def _places(self, part: Part, position: int) -> list[int]:
-        """Where in the part, or in one like it, devices are that can be exchanged with this one."""
+        """Return where in the part, or in one like it, devices are that can be exchanged with this one."""
         index = part.positions.index(position)
         state = self._device_key(position, self._masks)
         return [
@@ -247,7 +247,7 @@ class State:
         ]
 
     def different(self, family: Family, values: Sequence[Value]) -> list[Value]:
-        """One value of each kind: exchanging two that are alike changes nothing."""
+        """Return one value of each kind: exchanging two that are alike changes nothing."""
         found: dict[Hashable, Value] = {}
         for value in values:
             holders = self._kinds.holders[family, value]

@@ -106,7 +106,7 @@ class Match:
         return column.having if self.common is None else column.with_any_of(self.common)
 
     def after(self, elements: Elements) -> Match:
-        """With one more device."""
+        """Return the state with one more device."""
         return Match(elements if self.common is None else self.common & elements)
 
 
@@ -123,7 +123,7 @@ class Distinct:
         return column.having & ~column.unknown & ~column.with_any_of(self.used)
 
     def after(self, elements: Elements) -> Distinct:
-        """With one more device."""
+        """Return the state with one more device."""
         return Distinct(elements if self.used is None else self.used | elements)
 
 
@@ -131,5 +131,5 @@ State = Match | Distinct
 
 
 def initial_states(claims: Sequence[ClaimRequests]) -> list[State]:
-    """One for each constraint, claim after claim, before any device is chosen."""
+    """List the states of the constraints, claim after claim, before any device is chosen."""
     return [Match() if constraint.is_match else Distinct() for claim in claims for constraint in claim.constraints]

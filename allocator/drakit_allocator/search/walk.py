@@ -17,7 +17,7 @@ from drakit_allocator.search.values import Match
 
 
 def is_walk_needed(board: Board) -> bool:
-    """Whether some device may be fatal, or satisfies a constraint only if it is the first to be chosen."""
+    """Tell whether some device may be fatal, or satisfies a constraint only if it is the first to be chosen."""
     for demand in board.demands:
         if demand.count > MAX_RESULTS:  # given up before any of its devices is visited
             continue
@@ -30,7 +30,7 @@ def is_walk_needed(board: Board) -> bool:
 
 
 def _may_conflict(board: Board, demand: Demand) -> bool:
-    """Whether a constraint may refuse a device of mode All, whatever is chosen before it."""
+    """Tell whether a constraint may refuse a device of mode All, whatever is chosen before it."""
     for number, column in demand.ties:
         before = [(other, known) for other in board.demands for one, known in other.ties if one == number]
         before = [(other, known) for other, known in before if _may_precede(other, demand)]
@@ -46,7 +46,7 @@ def _may_conflict(board: Board, demand: Demand) -> bool:
 
 
 def _may_precede(other: Demand, demand: Demand) -> bool:
-    """Whether ``other`` may have devices, or gets them itself, when those of ``demand`` are visited."""
+    """Tell whether ``other`` may have devices, or gets them itself, when those of ``demand`` are visited."""
     parent = demand.request.parent
     is_instead = parent is not None and (other.claim, other.request.parent) == (demand.claim, parent)
     return other is demand or (other.number < demand.number and other.count <= MAX_RESULTS and not is_instead)
@@ -94,7 +94,7 @@ class Walk:
         return (yield self._devices(number, demand, demand.count, demand.domain))
 
     def _devices(self, number: int, demand: Demand, missing: int, left: int) -> Level:
-        """One device after the other; those of one request are taken in increasing order only.
+        """Visit one device after the other; those of one request are taken in increasing order only.
 
         With mode All there is no choice, and no solution without the next device.
         """

@@ -18,7 +18,7 @@ _NUMERIC = re.compile(r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[x
 
 class _Dumper(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
-        """Anchors would save lines and cost every reader a search."""
+        """Return True: anchors would save lines and cost every reader a search."""
         return True
 
 

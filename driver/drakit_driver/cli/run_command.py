@@ -164,7 +164,7 @@ def _directories(options: RunOptions) -> list[NodeDirectories]:
 
 
 def _plugin_versions(text: str) -> tuple[str, ...]:
-    """``v1,v1beta1`` as the kubelet knows them; a name that it does not know is advertised all the same, for tests."""
+    """Parse ``v1,v1beta1`` as the kubelet knows them; an unknown name is advertised all the same, for tests."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
         raise click.UsageError("--plugin-versions: name at least one version")

@@ -39,7 +39,7 @@ ALL_SERVICES = (*_DRA, *_HEALTH)
 def registration_handler(
     driver: str, endpoint: str, versions: Sequence[str], registered: Registered
 ) -> grpc.GenericRpcHandler:
-    """``pluginregistration.Registration``; ``registered(ok, error)`` is called with each of the kubelet's verdicts."""
+    """Serve ``pluginregistration.Registration``; call ``registered(ok, error)`` with each of the kubelet's verdicts."""
 
     async def get_info(request: Any, context: Any) -> Any:
         return registration_v1_pb2.PluginInfo(
@@ -64,7 +64,7 @@ def registration_handler(
 def plugin_handlers(
     versions: Sequence[str], preparer: Preparer, board: HealthBoard, report: Report
 ) -> list[grpc.GenericRpcHandler]:
-    """One handler for each advertised version that is known; a test may advertise others, which nobody serves.
+    """Make a handler for each advertised version that is known; a test may advertise others, which nobody serves.
 
     ``report`` is told of each claim that a kubelet wants to be prepared, and with which version it says so.
     """

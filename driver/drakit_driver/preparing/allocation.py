@@ -32,7 +32,7 @@ class PrepareError(Exception):
 
 
 def check_claim(claim: ResourceClaim, uid: str) -> AllocationResult:
-    """``status.allocation`` of the claim that the kubelet means; raises ``PrepareError``."""
+    """Return ``status.allocation`` of the claim that the kubelet means. Raises ``PrepareError``."""
     where = f"claim {claim['metadata'].get('namespace', '')}/{claim['metadata']['name']}"
     if claim["metadata"].get("uid") != uid:
         raise PrepareError(f"{where} got replaced: its UID is {claim['metadata'].get('uid')}, not {uid}")
@@ -57,7 +57,7 @@ def results_for(allocation: AllocationResult, driver: str) -> list[DeviceRequest
 def prepared_claim(
     claim: ResourceClaim, inventory: Inventory, specs: CdiSpecs, *, driver: str, node: str, labels: Mapping[str, str]
 ) -> PreparedClaim:
-    """Everything to record and write for a claim (in state ``preparing``); raises ``PrepareError``.
+    """Collect everything to record and write for a claim (in state ``preparing``). Raises ``PrepareError``.
 
     ``labels`` are the node's. Over-commitment is checked elsewhere, as it depends on all other claims.
     """
@@ -85,7 +85,7 @@ def prepared_claim(
 
 
 def digest(allocation: AllocationResult, driver: str) -> str:
-    """Everything in an allocation that decides what this driver prepares, in a few bytes."""
+    """Digest everything in an allocation that decides what this driver prepares."""
     config = [
         entry
         for entry in (allocation.get("devices") or {}).get("config") or []
@@ -96,7 +96,7 @@ def digest(allocation: AllocationResult, driver: str) -> str:
 
 
 def is_unchanged(claim: PreparedClaim, allocation: AllocationResult, driver: str) -> bool:
-    """Whether a claim was prepared for this very allocation; it may have been given back and made again since.
+    """Tell whether a claim was prepared for this very allocation; it may have been given back and made again since.
 
     Compared with what was allocated then, not with what would be prepared now: that may have changed with the driver's
     version or its pools, and a claim that is in use is always answered the same.
@@ -159,7 +159,7 @@ def _prepared(
 
 
 def _consumed(result: DeviceRequestAllocationResult, where: str) -> dict[str, str]:
-    """``consumedCapacity``; a negative amount would give others more than there is."""
+    """Return ``consumedCapacity``; refuse a negative amount, which would give others more than there is."""
     consumed = {name: str(amount) for name, amount in (result.get("consumedCapacity") or {}).items()}
     for name, amount in consumed.items():
         try:
@@ -172,7 +172,7 @@ def _consumed(result: DeviceRequestAllocationResult, where: str) -> dict[str, st
 
 
 def family_of(device: Object) -> opaque.Family:
-    """Which configs a device takes."""
+    """Return which configs a device takes."""
     if environment.is_nvidia(device):
         return "mig" if environment.attribute(device, "type") == "mig" else "gpu"
     return "tpu" if environment.is_tpu(device) else "other"
@@ -189,7 +189,7 @@ def _on_node(device: Object, inventory: Inventory, pool_name: str, node: str, la
 
 
 def _with_cdi_ids(devices: list[PreparedDevice], uid: str, specs: CdiSpecs) -> list[PreparedDevice]:
-    """One CDI device per allocated share; the number keeps equal names of different pools apart."""
+    """Add a CDI device for each allocated share; the number keeps equal names of different pools apart."""
     names: dict[tuple[str, str, str | None], str] = {}
     used: dict[str, int] = {}
     named = []

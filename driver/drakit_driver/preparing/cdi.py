@@ -43,7 +43,7 @@ class CdiSpecs:
             raise CdiError(f"driver name {driver!r} cannot be part of a CDI vendor name")
 
     def device_id(self, uid: str, device: str) -> str:
-        """Qualified name ``vendor/class=name`` that goes to the kubelet."""
+        """Return the qualified name ``vendor/class=name`` that goes to the kubelet."""
         return f"{self.vendor}/{CLASS}={device_name(uid, device)}"
 
     def path(self, uid: str) -> Path:

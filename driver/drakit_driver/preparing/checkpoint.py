@@ -82,7 +82,7 @@ class Checkpoint:
         self.path = directory / FILE_NAME
 
     def load(self) -> dict[str, PreparedClaim]:
-        """Claims by UID; none if there is no file yet. Raises ``CheckpointError``."""
+        """Load the claims by UID; none if there is no file yet. Raises ``CheckpointError``."""
         self._temporary.unlink(missing_ok=True)
         try:
             raw = regular_files.read(self.path, limit=_LARGEST_BYTES)

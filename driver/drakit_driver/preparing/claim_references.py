@@ -24,12 +24,12 @@ class ClaimReference(NamedTuple):
     uid: str
 
     def __str__(self) -> str:
-        """``namespace/name``, on one short line, whatever was sent."""
+        """Print ``namespace/name`` on one short line, whatever was sent."""
         text = f"{self.namespace}/{self.name}"
         return text if self.problem() is None else shown(text)
 
     def problem(self) -> str | None:
-        """Why there cannot be such a claim; None if there can."""
+        """Say why there cannot be such a claim; None if there can."""
         if wrong := formats.dns_label(self.namespace):
             return f"claim namespace {shown(self.namespace)}: {wrong[0]}"
         if wrong := formats.dns_subdomain(self.name):
@@ -38,12 +38,12 @@ class ClaimReference(NamedTuple):
 
 
 def is_uid(text: str) -> bool:
-    """Whether a claim's UID can be part of a file name."""
+    """Tell whether a claim's UID can be part of a file name."""
     return _UID.fullmatch(text) is not None
 
 
 def contradictory(references: Iterable[ClaimReference]) -> set[str]:
-    """UIDs under which one call means different claims."""
+    """Return the UIDs under which one call means different claims."""
     meant: dict[str, ClaimReference] = {}
     return {each.uid for each in references if meant.setdefault(each.uid, each) != each}
 

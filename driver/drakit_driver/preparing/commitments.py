@@ -40,7 +40,7 @@ class Inventory:
 
 
 def consumption(device: Device) -> dict[str, dict[str, str]]:
-    """``consumesCounters`` of a device as ``{counter set: {counter: quantity}}``."""
+    """Return ``consumesCounters`` of a device as ``{counter set: {counter: quantity}}``."""
     return {
         entry["counterSet"]: {name: str(counter["value"]) for name, counter in (entry.get("counters") or {}).items()}
         for entry in device.get("consumesCounters") or []
@@ -50,7 +50,7 @@ def consumption(device: Device) -> dict[str, dict[str, str]]:
 def over_commitment(
     inventory: Inventory, prepared: Iterable[PreparedClaim], wanted: Sequence[PreparedDevice]
 ) -> str | None:
-    """Why ``wanted`` does not fit beside the ``prepared`` claims; None if it does."""
+    """Say why ``wanted`` does not fit beside the ``prepared`` claims; None if it does."""
     taken: dict[DeviceKey, list[tuple[PreparedDevice, str]]] = defaultdict(list)
     for claim in prepared:
         for device in claim.devices:

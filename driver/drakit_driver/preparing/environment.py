@@ -56,17 +56,17 @@ def attribute(device: Device, name: str) -> str | int | bool | None:
 
 
 def is_nvidia(device: Device) -> bool:
-    """Whether this is a GPU or MIG device as the NVIDIA driver publishes them; others have a ``type`` of gpu too."""
+    """Tell whether the NVIDIA driver publishes devices like this GPU or MIG device; others have type gpu, too."""
     return attribute(device, "type") in ("gpu", "mig") and attribute(device, "brand") == "Nvidia"
 
 
 def is_tpu(device: Device) -> bool:
-    """Whether this is a TPU chip or slice as the Google driver publishes them."""
+    """Tell whether this is a TPU chip or slice as the Google driver publishes them."""
     return attribute(device, "tpuGen") is not None and attribute(device, "topology") is not None
 
 
 def claim_environment(devices: Sequence[Device]) -> Variables:
-    """Variables of every container that gets any of these devices of a claim."""
+    """Return the variables of every container that gets any of these devices of a claim."""
     return {"NVIDIA_VISIBLE_DEVICES": "void"} if any(is_nvidia(device) for device in devices) else {}
 
 
@@ -85,7 +85,7 @@ def check(variables: Variables) -> Variables:
 
 
 def device_environment(device: Device, *, driver: str, pool: str, host: str, config: DeviceConfig | None) -> Variables:
-    """Variables of every container on ``host`` that gets this device. Raises ``DeviceError``."""
+    """Return the variables of every container on ``host`` that gets this device. Raises ``DeviceError``."""
     if is_nvidia(device):
         return nvidia_environment(device, pool=pool, config=config)
     if is_tpu(device):
@@ -94,7 +94,7 @@ def device_environment(device: Device, *, driver: str, pool: str, host: str, con
 
 
 def nvidia_environment(device: Device, *, pool: str, config: DeviceConfig | None = None) -> Variables:
-    """Variables of a GPU or MIG device; a MIG device that was published without UUID gets a derived one."""
+    """Return the variables of a GPU or MIG device; one that was published without UUID gets a derived one."""
     prefix = f"GPU_DEVICE_{variable_name(device['name'].removeprefix('gpu-'))}"
     kind = "MIG" if attribute(device, "type") == "mig" else "GPU"
     identity = attribute(device, "uuid") or f"{kind}-{uuid.uuid5(_UUIDS, pool + '/' + device['name'])}"
@@ -108,7 +108,7 @@ def nvidia_environment(device: Device, *, pool: str, config: DeviceConfig | None
 
 
 def tpu_environment(device: Device, *, host: str) -> Variables:
-    """Variables of the worker on ``host`` (a node's label ``kubernetes.io/hostname``) of a TPU slice.
+    """Return the variables of the worker on ``host`` (label ``kubernetes.io/hostname``) of a TPU slice.
 
     The workers are the hosts that the device names in its node selector, in that order: profiles list them row by row.
     """
@@ -154,7 +154,7 @@ def _dimensions(device_name: str, topology: str) -> tuple[int, int, int]:
 
 
 def _tiled(chips: tuple[int, int, int], per_node: tuple[int, int, int], nodes: int) -> bool:
-    """Whether the chips are so many nodes side by side; a node does not turn: it is 2x4, never 4x2."""
+    """Tell whether the chips are so many nodes side by side; a node does not turn: it is 2x4, never 4x2."""
     whole = not any(total % mine for total, mine in zip(chips, per_node, strict=True))
     return whole and math.prod(per_node) * nodes == math.prod(chips)
 

@@ -81,7 +81,7 @@ class DeviceConfig:
         self._sharing = sharing
 
     def variables(self) -> dict[str, str]:
-        """Suffixes of variable names, and values, that tell a container how its device is shared."""
+        """Return suffixes of variable names, and values, that tell a container how its device is shared."""
         if self._sharing is None:
             return {}
         variables: dict[str, str] = {"SHARING_STRATEGY": self._sharing.strategy}
@@ -144,7 +144,7 @@ def _check_mps(kind: str, mps: Mps) -> None:
 
 
 def applies_to(entry: Mapping[str, Any], request: str) -> bool:
-    """Whether a config entry of an allocation is for a request; ``gpu`` covers its subrequests ``gpu/big`` too."""
+    """Tell whether a config entry of an allocation is for a request; ``gpu`` covers its subrequests ``gpu/big`` too."""
     requests = entry.get("requests") or []
     return not requests or request in requests or request.partition("/")[0] in requests
 

@@ -71,7 +71,7 @@ def pools(profile: Profile, wanted: Wanted) -> list[Pool]:
 
 
 def node_count(topology: Topology) -> int:
-    """VMs of a pool."""
+    """Count the VMs of a pool."""
     return topology[0] * topology[1] // CHIPS_PER_NODE
 
 
@@ -94,7 +94,7 @@ def pool(generation: Generation, topology: Topology, *, driver: str, name: str, 
 
 
 def text(topology: Topology) -> str:
-    """``4x8``: rows by columns."""
+    """Print a topology as ``4x8``: rows by columns."""
     return f"{topology[0]}x{topology[1]}"
 
 
@@ -106,7 +106,7 @@ def _tiles(pool: Topology, shape: Topology) -> Iterator[list[int]]:
 
 
 def _counter_sets(nodes: int) -> dict[str, list[int]]:
-    """Nodes by counter set. A set holds 32 counters and a device draws from two sets, so 64 nodes are the most."""
+    """Group nodes by counter set: 32 counters in a set and two sets for a device, so 64 nodes are the most."""
     numbers = list(range(1, nodes + 1))
     if nodes <= COUNTERS_PER_SET:
         return {"tpu-counter-set": numbers}

@@ -21,7 +21,7 @@ Form = Literal["native", "flat", "combined"]
 
 
 def has_mixins(pool: Pool, gates: FeatureGates) -> bool:
-    """Whether the pool is to be published with its mixins."""
+    """Tell whether the pool is to be published with its mixins."""
     return pool.mixins is not None and gates.enabled(MIXINS_GATE)
 
 
@@ -39,7 +39,7 @@ def pool_name(slice_: ReadOnlyObject) -> str:
 
 
 def with_taint_times(spec: Object, stored: ResourceSliceSpec) -> Object:
-    """``spec`` with ``timeAdded`` of taints that are stored already: an update must not restart their clocks."""
+    """Copy ``timeAdded`` of taints that are stored already into ``spec``: an update must not restart their clocks."""
     times = {
         (device["name"], taint.get("key"), taint.get("value"), taint.get("effect")): taint["timeAdded"]
         for device in stored.get("devices") or []

@@ -129,7 +129,7 @@ class Publisher:
         self._unchanged.discard(name)
 
     def dropped(self) -> dict[str, list[str]]:
-        """By pool: the fields that the API server does not keep."""
+        """Return by pool the fields that the API server does not keep."""
         return dict(self._dropped)
 
     async def published(self, timeout: float | None = 30.0) -> None:
@@ -253,7 +253,7 @@ class Publisher:
         return plan(self._desired.get(name, []), existing)
 
     def _would_write_mixins(self, name: str) -> bool:
-        """Whether the server must be asked first, each time: it may have been restarted with its gate off."""
+        """Tell whether the server must be asked first, each time: it may have been restarted with its gate off."""
         pool = self._pools.get(name)
         native = pool is not None and has_mixins(pool, self._gates) and name not in self._forms
         return native and not self._plan(name).empty
@@ -299,7 +299,7 @@ class Publisher:
         return {"apiVersion": self._api.resource.api_version, "kind": "ResourceSlice", "name": name}
 
     async def _probe(self) -> None:
-        """Where something was not kept, ask by dry run whether it would be now, and republish if so."""
+        """Ask by dry run whether what was not kept would be kept now, and republish if so."""
         while True:
             await asyncio.sleep(self._probe_seconds)
             flattened = {name for name, form in self._forms.items() if form == "flat" and name in self._pools}
@@ -334,7 +334,7 @@ class Publisher:
             self._use_form(name, "flat")
 
     async def _change_layout(self, name: str) -> bool:
-        """After a refusal: counters beside the devices that use them, if the server wants that (Kubernetes 1.34)."""
+        """Put counters beside the devices that use them after a refusal, if the server wants that (Kubernetes 1.34)."""
         pool = self._pools.get(name)
         if pool is None or not pool.shared_counters:
             return False

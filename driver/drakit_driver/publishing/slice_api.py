@@ -37,7 +37,7 @@ class SliceApi:
         self.resource = RESOURCE_SLICES.in_version(await served_version(self._connection))
 
     async def still_served(self) -> bool:
-        """Whether the server still has that version."""
+        """Tell whether the server still has that version."""
         return await served_version(self._connection) == self.resource.version
 
     def reflector(self, handler: Handler) -> Reflector:
@@ -45,7 +45,7 @@ class SliceApi:
         return Reflector(self._connection, self.resource, field_selector=self._selector, on_change=[handler])
 
     async def stored(self) -> list[Object]:
-        """All slices, as they are on the wire."""
+        """List all slices, as they are on the wire."""
         listed = await self._connection.list(self.resource, field_selector=self._selector)
         return list(listed["items"] or [])
 
@@ -93,7 +93,7 @@ class SliceApi:
         return comparable(self.v1(answer)["spec"])
 
     async def takes(self, pool: str, slices: Sequence[Desired]) -> bool:
-        """Whether the server would store all of these slices with all their fields (dry run)."""
+        """Tell whether the server would store all of these slices with all their fields (dry run)."""
         try:
             for index, item in enumerate(slices):
                 if await self.would_store(pool, index, item) != comparable(item.spec):

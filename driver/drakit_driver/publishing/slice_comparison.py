@@ -81,7 +81,7 @@ def _amount(value: str | int) -> int | str | float:
 
 
 def dropped_fields(sent: Spec, stored: Spec) -> list[str]:
-    """Paths in ``sent`` (canonical) that ``stored`` (canonical) lacks or has changed, each once, with a count.
+    """List paths in ``sent`` (canonical) that ``stored`` (canonical) lacks or has changed, each once, with a count.
 
     List indices and map keys of counters are folded: ``spec.devices[].consumesCounters (7)``.
     """

@@ -71,17 +71,17 @@ class WrittenSlices:
 
 
 def version(slice_: ReadOnlyObject) -> str:
-    """``metadata.resourceVersion``."""
+    """Return ``metadata.resourceVersion``."""
     return str(slice_["metadata"].get("resourceVersion", ""))
 
 
 def uid(slice_: ReadOnlyObject) -> str:
-    """``metadata.uid``."""
+    """Return ``metadata.uid``."""
     return str(slice_["metadata"].get("uid", ""))
 
 
 def _at_least(slice_: ReadOnlyObject, other: ReadOnlyObject) -> bool:
-    """Whether ``slice_`` is not older. Resource versions of one kind are ordered since Kubernetes 1.35 (KEP-5504)."""
+    """Tell whether ``slice_`` is not older: resource versions are ordered since Kubernetes 1.35 (KEP-5504)."""
     mine, theirs = version(slice_), version(other)
     if mine.isdecimal() and theirs.isdecimal():
         return int(mine) >= int(theirs)

@@ -76,7 +76,7 @@ class LeaseTimes:
 
 
 def clock() -> float:
-    """Seconds that also pass while the machine sleeps."""
+    """Return seconds that also pass while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
@@ -107,7 +107,7 @@ class Lease:
         )
 
     def is_held(self) -> bool:
-        """Whether this scheduler may write now."""
+        """Tell whether this scheduler may write now."""
         return clock() < self._valid_until
 
     async def turn_ended(self) -> None:
@@ -228,7 +228,7 @@ class Lease:
             await self._connection.patch(LEASES, NAME, {"metadata": {"annotations": annotations}}, NAMESPACE)
 
     def _has_expired(self) -> bool:
-        """Whether the lease has not changed for so long that its holder, as last seen, has stopped writing."""
+        """Tell whether the lease has not changed for so long that its holder, as last seen, has stopped writing."""
         seconds = (self._observed or {}).get("leaseDurationSeconds") or 0
         return clock() - self._observed_at > seconds
 
@@ -309,31 +309,31 @@ class NoLease:
         """Allow everything."""
 
     async def watch(self) -> None:
-        """Nothing to follow."""
+        """Return: there is nothing to follow."""
 
     async def acquire(self, has_work: Callable[[], bool]) -> bool:
-        """At once, and nobody to fence off."""
+        """Acquire at once, with nobody to fence off."""
         return False
 
     def fenced(self) -> None:
-        """There is no fence."""
+        """Do nothing: there is no fence."""
 
     async def keep(self) -> None:
-        """For ever."""
+        """Wait for ever."""
         await asyncio.Event().wait()
 
     def begin_turn(self) -> None:
         """Do nothing: this turn never ends."""
 
     async def turn_ended(self) -> None:
-        """Never."""
+        """Wait for ever."""
         await asyncio.Event().wait()
 
     def abandon(self) -> None:
-        """Nothing to abandon."""
+        """Do nothing: there is nothing to abandon."""
 
     async def release(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 def _holder(lease: Object) -> str:
@@ -341,7 +341,7 @@ def _holder(lease: Object) -> str:
 
 
 def _machine() -> str:
-    """Names what process ids are relative to: this boot of the machine, and in it the namespace of process ids."""
+    """Name what process ids are relative to: this boot of the machine, and in it the namespace of process ids."""
     boot, namespace = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
     try:
         scope = boot.read_text(encoding="ascii") + str(namespace.readlink())
@@ -352,7 +352,7 @@ def _machine() -> str:
 
 
 def _is_dead(holder: str) -> bool:
-    """Whether a holder was a process of this machine that is gone: after a crash nobody need wait for its lease."""
+    """Tell whether a holder was a process of this machine that is gone: nobody need wait for its lease."""
     parts = holder.rsplit("_", 3)
     if len(parts) != 4 or parts[1] != _machine() or not parts[2].isdigit():
         return False

@@ -105,7 +105,7 @@ class Cluster:
         return len(self._nodes)
 
     def __iter__(self) -> Iterator[NodeInfo]:
-        """Nodes in scheduling order: one of each zone in turn, within a zone as they were added."""
+        """Yield nodes in scheduling order: one of each zone in turn, within a zone as they were added."""
         if self._order is None:
             self._order = _in_zone_order(self._nodes)
             for position, node in enumerate(self._order):
@@ -199,7 +199,7 @@ class Cluster:
 
 
 def _same_place(known: PodInfo, pod: PodInfo) -> bool:
-    """Whether an update, of the status most of the time, changes nothing that is counted."""
+    """Tell whether an update, of the status most of the time, changes nothing that is counted."""
     if known.node != pod.node or known.labels != pod.labels or known.deleted != pod.deleted:
         return False
     return known.spec == pod.spec or known.requests == pod.requests

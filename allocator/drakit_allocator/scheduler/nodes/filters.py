@@ -62,14 +62,14 @@ def reject(pod: PodInfo, node: NodeInfo) -> Rejection | None:
 
 
 def matches_node_affinity(pod: PodInfo, node: NodeInfo) -> bool:
-    """Whether node selector and required node affinity both accept the node."""
+    """Tell whether node selector and required node affinity both accept the node."""
     if pod.node_labels is not None and not pod.node_labels(node.labels):
         return False
     return pod.node_affinity is None or pod.node_affinity.matches(node.name, node.labels)
 
 
 def insufficient(pod: PodInfo, node: NodeInfo) -> list[str]:
-    """One reason for each resource of which the node has too little left."""
+    """List a reason for each resource of which the node has too little left."""
     reasons = ["Too many pods"] if len(node.pods) + 1 > node.allowed_pods else []
     lacking = [
         resource

@@ -14,10 +14,10 @@ _KEEPS_PODS_AWAY = ("NoSchedule", "NoExecute")
 
 
 def keeping_away(taints: Iterable[Taint]) -> list[Taint]:
-    """Those taints that keep pods off a node; PreferNoSchedule only lowers its score."""
+    """Return the taints that keep pods off a node; PreferNoSchedule only lowers its score."""
     return [taint for taint in taints if taint.get("effect") in _KEEPS_PODS_AWAY]
 
 
 def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> bool:
-    """Whether one of the taints, already restricted to those that count, is not tolerated."""
+    """Tell whether one of the taints, already restricted to those that count, is not tolerated."""
     return any(not is_tolerated(taint, tolerations) for taint in taints)

@@ -32,7 +32,7 @@ class AffinityTerm:
     matcher: Matcher
 
     def selects(self, pod: PodInfo, namespace_labels: Mapping[str, str]) -> bool:
-        """Whether the term means this pod, which lives in a namespace of these labels."""
+        """Tell whether the term means this pod, which lives in a namespace of these labels."""
         if pod.namespace not in self.namespaces and not (
             self.namespace_matcher is not None and self.namespace_matcher(namespace_labels)
         ):
@@ -127,7 +127,7 @@ class PodInfo:
         )
 
     def differs(self, other: PodInfo) -> bool:
-        """Whether another state of the same pod asks for something else."""
+        """Tell whether another state of the same pod asks for something else."""
         return self.labels != other.labels or self.spec != other.spec or self._claim_statuses != other._claim_statuses
 
     @property

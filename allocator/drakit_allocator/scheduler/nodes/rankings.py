@@ -62,7 +62,7 @@ class Ranking:
         self._changed = set()
 
     def __iter__(self) -> Iterator[tuple[int, NodeInfo]]:
-        """(score, node) of the nodes that fit, best first."""
+        """Yield (score, node) of the nodes that fit, best first."""
         for negative, _, name in self._ranked:
             node = self._cluster.get(name)
             if node is not None:

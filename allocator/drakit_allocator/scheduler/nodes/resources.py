@@ -39,7 +39,7 @@ def amounts(quantities: Mapping[str, Any] | None) -> Amounts:
 
 
 def schedulable(name: str) -> bool:
-    """Whether the scheduler compares this resource: extended ones have a domain, native ones are the known few."""
+    """Tell whether the scheduler compares this resource: extended ones have a domain, native ones are the known few."""
     return name in (CPU, MEMORY, STORAGE) or "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))
 
 
@@ -50,7 +50,7 @@ def pod_requests(spec: Mapping[str, Any]) -> Amounts:
 
 
 def nonzero_requests(spec: Mapping[str, Any]) -> tuple[int, int]:
-    """cpu and memory for scores, with the defaults for containers that request none."""
+    """Return cpu and memory for scores, with the defaults for containers that request none."""
     total = needed(spec, "requests", amounts, unset=_unset(spec))
     return total.get(CPU, 0), total.get(MEMORY, 0)
 
@@ -64,7 +64,7 @@ def _unset(spec: Mapping[str, Any]) -> Amounts:
 
 
 def host_ports(spec: Mapping[str, Any]) -> frozenset[tuple[str, str, int]]:
-    """(address, protocol, port) of each port that a pod takes on its node; address 0.0.0.0 means all of them."""
+    """Return (address, protocol, port) of each port that a pod takes on its node; address 0.0.0.0 means all of them."""
     found = set()
     sidecars = filter(is_sidecar, spec.get("initContainers") or ())
     for container in [*(spec.get("containers") or []), *sidecars]:

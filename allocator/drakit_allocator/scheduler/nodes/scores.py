@@ -32,7 +32,7 @@ class Scorer:
         self._most = sum(weight for weight, _ in self._preferred)
 
     def score(self, node: NodeInfo) -> int:
-        """Weighted sum; higher is better."""
+        """Compute the weighted sum; higher is better."""
         total = RESOURCES_WEIGHT * self._resources(node) + TAINT_WEIGHT * self._taints(node)
         if self._most > 0:
             total += AFFINITY_WEIGHT * self._affinity(node)

@@ -34,7 +34,7 @@ class _Constraint:
     counts: dict[str, int] = field(default_factory=dict)
 
     def counts_node(self, pod: PodInfo, node: NodeInfo) -> bool:
-        """Whether the node is one over which the pods are spread."""
+        """Tell whether the node is one over which the pods are spread."""
         if self.honor_affinity and not matches_node_affinity(pod, node):
             return False
         return not (self.honor_taints and node_taints.untolerated(node.hard_taints, pod.tolerations))

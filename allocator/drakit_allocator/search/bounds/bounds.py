@@ -38,7 +38,7 @@ class Bounds:
         self._matches = Matches(board, structure.kinds, propagation)
 
     def allow(self, rest: Rest) -> bool:
-        """Whether counting leaves hope for all that is to be filled."""
+        """Tell whether counting leaves hope for all that is to be filled."""
         lists = [need for need in map(self._least, rest.lists) if need.missing]
         # Admin access takes nothing away from requests before it, so that only the others are counted.
         needs = self._crowds([*(need for need in rest.needs if not need.demand.is_admin), *lists])
@@ -52,7 +52,7 @@ class Bounds:
         )
 
     def _crowds(self, needs: Sequence[Need]) -> list[Need]:
-        """Needs for the same devices as one, unless they may share a device."""
+        """Join needs for the same devices into one, unless they may share a device."""
         crowds: dict[int, Need] = {}
         shareable = self.board.shareable
         apart = []
@@ -70,7 +70,7 @@ class Bounds:
         return Need(demands[0], item.least, union(map(self.board.open_to, demands)))
 
     def _flow_suffices(self, needs: Sequence[Need]) -> bool:
-        """Whether the needs can be distributed over parts and groups of lone devices, by their numbers alone."""
+        """Tell whether the needs can be distributed over parts and groups of lone devices, by their numbers alone."""
         units, caps, free = [], [], []
         wanted = union(need.mask for need in needs)
         for _, block in blocks([need.mask for need in needs], wanted & self.structure.lone):
@@ -100,7 +100,7 @@ class Bounds:
         return Flow(edges, caps).carries([need.missing for need in free])
 
     def _values_suffice(self, needs: Sequence[Need]) -> bool:
-        """Whether the devices of a distinctAttribute constraint can have a value each of their own."""
+        """Tell whether the devices of a distinctAttribute constraint can have a value each of their own."""
         for number, ties in ties_of(needs).items():
             if isinstance(self.board.states[number], Match):
                 continue
@@ -118,7 +118,7 @@ class Bounds:
         return True
 
     def _capacity(self, part: Part, union: int, inside: Sequence[Need]) -> int:
-        """How many devices of a part can be given out at most, next to the needs that have no other part.
+        """Count the devices of a part that can be given out at most, next to the needs that have no other part.
 
         Less than nothing if these do not fit; they have their devices then, and only what they must draw counts.
         """
@@ -137,7 +137,7 @@ class Bounds:
         return known
 
     def _openable(self, part: Part, mask: int, inside: Sequence[Need] = ()) -> int:
-        """How many of these devices the counters are enough for, one counter at a time."""
+        """Count these devices as far as the counters are enough for them, one counter at a time."""
         partitions = self.board.partitions
         most = mask.bit_count() - sum(need.missing for need in inside)
         for counter in part.counters:
@@ -149,7 +149,7 @@ class Bounds:
         return most
 
     def _share_capacity(self, part: Part, mask: int) -> int:
-        """How many shares and whole devices: of those that are opened already, and of the best that may be opened."""
+        """Count shares and whole devices: of those that are opened already, and of the best that may be opened."""
         board = self.board
         fresh = mask & ~board.charged
         caps = sorted((self._shares.most(position) for position in bits(fresh)), reverse=True)

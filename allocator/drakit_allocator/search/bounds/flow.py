@@ -9,14 +9,14 @@ class Flow:
     """A flow from needs to units, by augmenting paths."""
 
     def __init__(self, edges: list[list[tuple[int, int]]], caps: list[int]) -> None:
-        """``edges``: for each need, (unit, the most that it can send there); ``caps``: the room of each unit."""
+        """Take ``edges``, for each need (unit, the most that it can send there), and ``caps``, room by unit."""
         self._edges = edges
         self._left = list(caps)
         self._sent: list[dict[int, int]] = [{} for _ in edges]
         self._users: list[set[int]] = [set() for _ in caps]
 
     def carries(self, amounts: Sequence[int]) -> bool:
-        """Whether every need can send its amount; to be asked once, as it uses up the room."""
+        """Tell whether every need can send its amount; to be asked once, as it uses up the room."""
         missing = [amount - self._send_directly(need, amount) for need, amount in enumerate(amounts)]
         return all(self._augment(need) for need, count in enumerate(missing) for _ in range(count))
 
@@ -39,7 +39,7 @@ class Flow:
             self._users[unit].discard(need)
 
     def _augment(self, need: int) -> bool:
-        """One more from this need, by way of others that give up a place for another one."""
+        """Send one more from this need, by way of others that give up a place for another one; False if impossible."""
         came: dict[int, tuple[int, int] | None] = {need: None}  # need -> the need before it, and the unit between
         queue = [need]
         seen: set[int] = set()

@@ -31,7 +31,7 @@ class Matches:
         self._propagation = propagation
 
     def suffice(self, needs: Sequence[Need]) -> bool:
-        """Whether there are values for all bundles of whole devices that share no need."""
+        """Tell whether there are values for all bundles of whole devices that share no need."""
         bundles: Counter[tuple[Family, Shape, Values]] = Counter()
         served: set[tuple[Family, int]] = set()
         for bond in bonds_of(needs, ()):
@@ -59,7 +59,7 @@ class Matches:
         return Flow(edges, rooms).carries(list(bundles.values()))
 
     def _rooms(self, shapes: Sequence[Shape], units: Sequence[tuple[Family, Value]]) -> list[int]:
-        """For each value, how many bundles it serves at most, were all as small as the smallest."""
+        """Count for each value how many bundles it serves at most, were all as small as the smallest."""
         wanted = union(mask for shape in shapes for mask, _ in shape)
         smallest = min(sum(count for _, count in shape) for shape in shapes)
         return [(self._kinds.holders[unit] & wanted).bit_count() // smallest for unit in units]

@@ -38,7 +38,7 @@ class Offers:
         self._rests: dict[tuple[Offer, Vector], Offer] = {}
 
     def _draws(self) -> list[dict[Look, int]]:
-        """For each name of a counter, what a device of each class draws at least."""
+        """Return for each name of a counter what a device of each class draws at least."""
         partitions = self._structure.board.partitions
         found: dict[str, dict[Look, int]] = {}
         for part in self._parts:
@@ -54,7 +54,7 @@ class Offers:
         return [weights for weights in found.values() if any(weights.values())]
 
     def suffice(self, needs: Sequence[Need]) -> bool:
-        """Whether the best offers weigh as much as the needs, by all weights."""
+        """Tell whether the best offers weigh as much as the needs, by all weights."""
         inside = [need for need in needs if not need.mask & ~self._mask]
         if not inside:
             return True

@@ -41,12 +41,12 @@ class PriceBound:
         self.is_useful = self._has_combinations()
 
     def _has_combinations(self) -> bool:
-        """Whether some device draws from several counters; else other bounds say the same."""
+        """Tell whether some device draws from several counters; else other bounds say the same."""
         needs = self._board.partitions.needs
         return any(len(needs(position)) > 1 for position in bits(self._board.domain))
 
     def allows(self, rest: Rest, steps: int) -> bool:
-        """Whether no prices are found, in so many steps, at which ``rest`` is too dear."""
+        """Tell whether no prices are found, in so many steps, at which ``rest`` is too dear."""
         wanted = self._wanted(rest)
         devices = union(mask for alternatives in wanted for mask, _ in alternatives)
         free = self._free(devices)
@@ -112,7 +112,7 @@ def _cheapest(order: Sequence[int], costs: Mapping[int, float], mask: int, count
 
 
 def _moved(prices: Prices, bill: _Bill, worth: float, free: Mapping[int, int], step: float) -> dict[int, float]:
-    """Dearer where more is wanted than there is, cheaper where less is; by how much after Polyak."""
+    """Raise prices where more is wanted than there is, and lower them where less is; by how much after Polyak."""
     # Counters differ in size by orders of magnitude: each moves by shares of what is left of it.
     over = {counter: (bill.drawn[counter] - left) / max(1, left) for counter, left in free.items()}
     norm = sum(one * one for one in over.values())

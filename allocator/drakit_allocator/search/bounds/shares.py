@@ -44,7 +44,7 @@ class Shares:
         return self._left[position].get(name, 0) - self.board.consumed.get(position, {}).get(name, 0)
 
     def most(self, position: int) -> int:
-        """How many shares of a device there can still be."""
+        """Count the shares of a device that there can still be."""
         if not self.board.shareable >> position & 1:
             return 1
         least = self._least[position]
@@ -52,7 +52,7 @@ class Shares:
         return min([_UNLIMITED, *room])
 
     def suffice(self, rest: Rest) -> bool:
-        """Whether what is left of each capacity, over all devices, is as much as is taken at least."""
+        """Tell whether what is left of each capacity, over all devices, is as much as is taken at least."""
         if not self._names:
             return True
         board = self.board

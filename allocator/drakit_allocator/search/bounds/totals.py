@@ -22,7 +22,7 @@ class Totals:
         self._tables = {name: _by_amount(board, counters) for name, counters in self._counters.items()}
 
     def suffice(self, needs: Sequence[Need]) -> bool:
-        """Whether what is left of each name is as much as is drawn; of shares, only the first of a device draws."""
+        """Tell whether of each name as much is left as is drawn; of shares, only the first of a device draws."""
         board = self.board
         wanted = union(need.mask for need in needs)
         for name, counters in self._counters.items():
@@ -54,7 +54,7 @@ def _least(table: Sequence[tuple[int, int]], mask: int, missing: int) -> int:
 
 
 def _by_amount(board: Board, counters: Sequence[int]) -> list[tuple[int, int]]:
-    """(amount, devices that draw so much of these counters in all), the least first."""
+    """List (amount, devices that draw so much of these counters in all), the least first."""
     wanted = set(counters)
     masks: dict[int, int] = {}
     for position in bits(board.domain):

@@ -45,7 +45,7 @@ class Kinds:
         return demand.domain, demand.is_admin, demand.takes_all, self.board.amounts_kind(demand), ties, place
 
     def of_item(self, item: Item) -> Hashable:
-        """Equal for lists with the same alternatives."""
+        """Return a key that is equal for lists with the same alternatives."""
         return tuple((self.of_demand[demand.number], demand.count) for demand in item.alternatives)
 
     def family(self, column: Column) -> Family:
@@ -65,7 +65,7 @@ class Kinds:
         return members, draws, tuple(values.items()), self._share(position), self._groups(position)
 
     def _groups(self, position: int) -> Hashable:
-        """Its compatibility groups, where these count."""
+        """Return the device's compatibility groups, where these count."""
         if not self.board.has_groups:
             return None
         consumption = self.board.device(position).content.consumption
@@ -94,7 +94,7 @@ class Kinds:
 
 
 def _families(board: Board) -> dict[Column, Family]:
-    """Columns that some constraint looks at together are of one family."""
+    """Put columns that some constraint looks at together into one family."""
     leaders: dict[Column, Column] = {}
 
     def leader_of(column: Column) -> Column:

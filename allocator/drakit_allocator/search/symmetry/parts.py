@@ -73,7 +73,7 @@ def blocks(masks: Sequence[int], within: int) -> list[tuple[int, int]]:
 
 
 def parts_of(board: Board, domain: int) -> list[Part]:
-    """Devices joined by counters, in the order of their first devices."""
+    """Join devices by counters, in the order of their first devices."""
     leader: dict[int, int] = {}  # device -> another one of its part, or itself
 
     def leader_of(position: int) -> int:

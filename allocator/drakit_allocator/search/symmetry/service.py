@@ -73,7 +73,7 @@ class Service:
         return found
 
     def _with_or_without_first(self, part: Part, local: int, free: list[int]) -> Offer | None:
-        """Vectors with the first device, and those that lack it although there would be others in its place."""
+        """Return vectors with the first device, and those that lack it although there would be others in its place."""
         first = (local & -local).bit_length() - 1
         left = list(free)
         for counter, amount in part.draws[first]:
@@ -97,7 +97,7 @@ class Service:
         return offer if offer is None or len(offer) <= _VECTORS else None
 
     def _is_harmless(self, part: Part, first: int, rest: int, left: Sequence[int]) -> bool:
-        """Whether all the others can be had together, as far as this device's counters go, next to it."""
+        """Tell whether all the others can be had together, as far as this device's counters go, next to it."""
         for counter, _ in part.draws[first]:
             wanted = sum(amount for place in bits(rest) for other, amount in part.draws[place] if other == counter)
             if wanted > left[counter]:
@@ -106,7 +106,7 @@ class Service:
 
 
 def greatest(vectors: set[Vector]) -> Offer:
-    """Those that no other one exceeds."""
+    """Return the vectors that no other one exceeds."""
     found: list[Vector] = []
     for one in sorted(vectors, key=sum, reverse=True):
         if not any(_covers(other, one) for other in found):

@@ -139,7 +139,7 @@ class Structure:
         return found
 
     def has_offers(self, part: Part) -> bool:
-        """Whether it pays, and is right, to look at the numbers that a part can give instead of at its devices.
+        """Tell whether it pays, and is right, to look at the numbers that a part can give instead of at its devices.
 
         To who draws nothing, the devices of a part may be open for which the part's counters are not enough.
         """
@@ -148,7 +148,7 @@ class Structure:
         return 2 * part.look_count <= len(part.positions)
 
     def spread(self, mask: int) -> int:
-        """All devices of the parts that the mask touches."""
+        """Return all devices of the parts that the mask touches."""
         for part in self.joint:
             if mask & part.mask:
                 mask |= part.mask

@@ -124,7 +124,7 @@ def _name_errors(nodes: Sequence[str], driver: str | None, pool: str | None) -> 
 
 
 def _option_errors(chosen: Profile, gpus: int | None, pool: str | None, layout: Path | None) -> list[str]:
-    """Options that a profile has no use for are mistakes."""
+    """List the options that a profile has no use for, which are mistakes."""
     errors = []
     if gpus is not None and chosen.gpus is None:
         errors.append(f"{chosen.name} has no number of GPUs")

@@ -174,12 +174,12 @@ def pool(board: Board, *, driver: str, node_name: str, gpus: int) -> Pool:
 
 
 def gpu_uuid(driver: str, node_name: str, minor: int) -> str:
-    """``GPU-...``, the same at every start of the driver on that node."""
+    """Make ``GPU-...``, the same at every start of the driver on that node."""
     return f"GPU-{uuid.uuid5(uuid.NAMESPACE_DNS, f'{driver}/{node_name}/gpu-{minor}')}"
 
 
 def device_name(minor: int, profile: Mapping[str, Any], start: int) -> str:
-    """``gpu-0-mig-1g5gb-19-0``: GPU, profile, its GPU instance profile ID and the first memory slice."""
+    """Make ``gpu-0-mig-1g5gb-19-0``: GPU, profile, its GPU instance profile ID and the first memory slice."""
     compact = profile["name"].replace(".", "").replace("+", "-")
     return f"gpu-{minor}-mig-{compact}-{profile['id']}-{start}"
 
@@ -205,14 +205,14 @@ def _amounts(shape: Mapping[str, Any]) -> dict[str, Object]:
 
 
 def _counters(shape: Mapping[str, Any], start: int) -> dict[str, Object]:
-    """Amounts under the names of counters, which are DNS labels, and one counter for each memory slice."""
+    """Return amounts under the names of counters, which are DNS labels, and one counter for each memory slice."""
     counters = {re.sub(r"[A-Z]", lambda m: "-" + m[0].lower(), name): each for name, each in _amounts(shape).items()}
     counters |= {f"memory-slice-{index}": {"value": "1"} for index in range(start, start + shape["slices"])}
     return dict(sorted(counters.items()))
 
 
 def _devices(board: Board, driver: str, node_name: str, minor: int) -> Iterator[Object]:
-    """One GPU and its MIG devices, sorted by name."""
+    """Yield a GPU and its MIG devices, sorted by name."""
     parent = {"string": gpu_uuid(driver, node_name, minor)}
     for template in _templates(board, minor):
         key = "uuid" if "uuid" in template["attributes"] else "parentUUID"
