@@ -29,7 +29,7 @@ _DRIVER_START = 30.0
 _IMAGES = 2
 # etcd goes with the API server. Controllers, scheduler and nodes start at once, but may stop one after the other.
 _PROGRAMS: dict[Component, int] = {"apiserver": 2, "controllers": 1, "scheduler": 1}
-# An earlier cluster in the same place, and another that was killed with all that watched over it.
+# An earlier cluster in the same directory, and one that was killed together with its guard.
 _UNDO_OTHERS = UNDO_WAIT + 2 * PREMISES_LEAVE
 _NODES_START = _UNDO_OTHERS + 2 * NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODES_READY
 _NODES_STOP = 2 * NODE_PROGRAM_STOP + PREMISES_LEAVE

@@ -233,7 +233,7 @@ def _ending_namespaces(
     yield names
     if request.session.exitstatus != pytest.ExitCode.INTERRUPTED:
         _end_timeout(request)
-        # Who is alone may restart the API server, which refuses even administrators while it starts.
+        # A test that is alone may restart the API server, which refuses even administrators while it starts.
         with _turns.turn(alone=False) if _turns else contextlib.nullcontext():
             wait_for_end(_session_api, names)
 

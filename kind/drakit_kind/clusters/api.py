@@ -57,7 +57,7 @@ class Api:
         self.namespace = namespace
         self._patience = patience
         self._kubeconfig = kubeconfig
-        # Texts of Warning headers that nobody has been told of.
+        # Texts of Warning headers that were not reported yet.
         self._warned: deque[str] = deque()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="drakit-api", daemon=True)

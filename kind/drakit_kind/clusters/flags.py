@@ -82,5 +82,5 @@ def gates_text(gates: Mapping[str, bool]) -> str:
 
 
 def arguments(flags: Mapping[str, object]) -> list[str]:
-    """``--name=value`` for each flag."""
+    """Write each flag as ``--name=value``."""
     return [f"--{name}={value}" for name, value in flags.items()]

@@ -28,7 +28,7 @@ class ForeignCluster(Cluster):
         super().__init__(ClusterSpec(name=kubeconfig.name, nodes=nodes, waits_times=_PATIENCE), kubeconfig)
 
     def _start(self) -> None:
-        """Nothing: it runs."""
+        """Do nothing: the cluster runs already."""
 
     def stop(self) -> None:
         """Nothing: it is somebody else's."""

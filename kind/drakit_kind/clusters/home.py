@@ -244,7 +244,7 @@ class ClusterHome:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise busy from None
-            # Whoever removes the directory holds this lock: we may have got that of a file that is gone since.
+            # A process that removes the directory holds this lock: the file that was locked here may be deleted by now.
             if not path.exists() or not os.path.samestat(path.stat(), os.fstat(file.fileno())):
                 raise busy
             yield

@@ -68,7 +68,7 @@ class Row:
 
 
 def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: datetime) -> None:
-    """One self-contained page."""
+    """Write the runs as one self-contained HTML page."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"breakable": _breakable, "linked": _linked, "one_line": one_line, "duration": duration}
     template = environment.from_string(_TEMPLATE.read_text())

@@ -20,7 +20,7 @@ _NO_CLUSTER = "no_cluster"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where to write."""
+    """Add the option that names the file for the records."""
     parser.addoption("--record", metavar="FILE", type=Path, help="write a JSON line for each story")
 
 

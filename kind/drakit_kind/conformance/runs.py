@@ -77,7 +77,7 @@ class Configuration:
 
     @property
     def described_version(self) -> str:
-        """Of Kubernetes."""
+        """The Kubernetes version of a run, as its column shows it."""
         if self.matrix:
             return "changed while pods run"
         return self.version + (f", emulating {self.emulated}" if self.emulated else "")
@@ -118,7 +118,7 @@ class Configuration:
         return "; ".join(f"{owner} {', '.join(names)}" for owner, names in parts.items() if names)
 
     def options(self) -> list[str]:
-        """Options of pytest."""
+        """Return the pytest options that make this configuration."""
         if self.kubeconfig is not None:
             judged = ["--drakit-subject-driver", self.driver] if self.driver else []
             return ["--drakit-cluster-kubeconfig", str(self.kubeconfig), *judged]
@@ -241,7 +241,7 @@ def _problem(status: int, records: Sequence[Record]) -> str:
 
 def _ended(command: Sequence[str]) -> int:
     """Run a command; its exit status. When we are interrupted so is it, and it has a minute to end in order."""
-    # In a group of its own: Ctrl-C in a terminal interrupts us alone, so that it is interrupted once, whoever did it.
+    # In a process group of its own: Ctrl-C in a terminal interrupts only this process, which interrupts pytest once.
     process = None
     with _interruptible():
         try:

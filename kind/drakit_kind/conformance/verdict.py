@@ -45,12 +45,12 @@ class Verdict:
 
     @property
     def title(self) -> str:
-        """One word or two."""
+        """The verdict in one word or two."""
         return {"passed": "Passed", "failed": "Failed", "undecided": "Not judged"}[self.kind]
 
     @property
     def text(self) -> str:
-        """One sentence."""
+        """The verdict in one sentence."""
         done = [one for one in self._records if one.outcome in ("passed", "failed")]
         failed = sum(one.outcome == "failed" for one in done)
         of = f"{len(done)} {'story' if len(done) == 1 else 'stories'}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from drakit_kind.kind import network
 from drakit_kind.kind.docker import remove_nodes
 
-# What was asked of the daemon by somebody who was killed then, it still does.
+# The daemon completes requests even if the process that sent them was killed.
 _LOOKS = 3
 _PAUSE = 2.0
 

@@ -84,7 +84,7 @@ class LocalCluster(Cluster):
 
     @property
     def url(self) -> str:
-        """The API server."""
+        """The URL of the API server."""
         return f"{'https' if self.spec.tls else 'http'}://127.0.0.1:{self.spec.port}"
 
     def _start(self) -> None:

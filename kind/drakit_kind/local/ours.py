@@ -164,7 +164,7 @@ class ApiServer:
         self._socket = socket
 
     async def start(self) -> None:
-        """Start to serve."""
+        """Start to serve requests."""
         await self._server.start()
 
     async def stop(self) -> None:

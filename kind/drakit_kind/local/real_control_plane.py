@@ -70,7 +70,7 @@ class ControlPlane:
         return programs.etcd(self.site("etcd", self.access), self._binaries(self._spec.version_of("apiserver")))
 
     def apiserver(self, behaviour: Behaviour) -> ServerProcess:
-        """kube-apiserver on that store."""
+        """Make the kube-apiserver that stores its objects in ``etcd``."""
         binaries = self._binaries(behaviour.version)
         return programs.kube_apiserver(
             self.site("apiserver", self.access), binaries, behaviour, self._spec.runtime_config

@@ -92,7 +92,7 @@ def _download(target: Path, report: Report) -> None:
     apt, dpkg = _debian_tools()
     report(f"downloading {_PACKAGE} of this Debian for the containers of tests")
     with scratch_directory(target.parent, ".busybox-") as directory:
-        # apt downloads as a user of its own, who is to write here.
+        # apt downloads as a user of its own, which must be able to write here.
         directory.chmod(0o755)
         try:
             download = [apt, "download", "-o", "APT::Sandbox::User=root", _PACKAGE]

@@ -30,7 +30,7 @@ _OURS = "drakit-"
 _INTERFACE = re.compile(rf"{_OURS}.*|veth[0-9a-f]{{8}}")
 _CGROUP = re.compile(rf"/{_OURS}[0-9a-f]+(/|$)", re.MULTILINE)
 _RULE = re.compile(r"KUBE-|CNI-|drakit")
-# Where these programs put things when nobody tells them otherwise.
+# The default directories of these programs.
 _DEFAULTS = (
     "/etc/cdi",
     "/etc/cni",
@@ -66,7 +66,7 @@ def _processes() -> Iterator[str]:
     for directory in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it ended while we looked
             arguments = (directory / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            # One that ended and that nobody has asked for has no command line.
+            # A zombie, which ended but was not waited for, has no command line.
             if arguments[0] and (_is_drakit(arguments) or _is_of_cluster(directory)):
                 yield f"process {directory.name} {' '.join(arguments[:4])}"
 

@@ -57,7 +57,7 @@ class Journal:
     def create(cls, home: Path, records: Path = RECORDS) -> Journal:
         """Create the journal of the cluster whose files are in ``home``, and lock it."""
         with machine_lock(records):
-            # Under a name that nobody looks for until it is locked: who took it first would wait for `machine_lock`.
+            # It gets its final name once it is locked: a process that took it before would wait for `machine_lock`.
             scratch = records / _NEW
             scratch.unlink(missing_ok=True)
             file = os.fdopen(os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "r+b")
@@ -124,7 +124,7 @@ class Journal:
             self.close()
 
     def close(self) -> None:
-        """Leave it to others."""
+        """Unlock the journal, so that another process can take it."""
         self._file.close()
 
 

@@ -63,7 +63,7 @@ def pod_addresses(subnet: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
 def create_bridge(name: str, subnet: IPv4Network, addresses: Sequence[str]) -> None:
     """Create a bridge with the addresses of all nodes, and set it up."""
     run("ip", "link", "add", "name", name, "type", "bridge")
-    # Nobody needs an IPv6 address here, and it would answer for one.
+    # Without this, the bridge would get an IPv6 address, which nothing needs, and answer on it.
     run("ip", "link", "set", "dev", name, "addrgenmode", "none")
     for address in addresses:
         run("ip", "address", "add", f"{address}/{subnet.prefixlen}", "dev", name)

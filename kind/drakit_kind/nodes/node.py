@@ -57,7 +57,7 @@ class Place:
 
     @property
     def networks(self) -> Path:
-        """CNI configurations."""
+        """The directory of the node's CNI configurations."""
         return self.directory / "networks"
 
 
@@ -76,7 +76,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """As in the API."""
+        """The node's name in the API."""
         return self._place.name
 
     async def start_containerd(self, binaries: Binaries, network: str, images: Sequence[Path]) -> None:

@@ -64,7 +64,7 @@ class DriverProcess:
 
     @property
     def pid(self) -> int:
-        """The running process."""
+        """The process ID of the running driver."""
         if self._process is None or self._process.poll() is not None:
             raise ClusterError(f"driver {self.name} is not running")
         return self._process.pid

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("drakit")
 
 
-# Is told why a component has ended, if nobody has asked it to.
+# Called with the reason when a component ends without being asked to.
 Ended = Callable[[str], None]
 
 
@@ -33,7 +33,7 @@ class Slot(Protocol):
         """Start it and wait until it does its work."""
 
     async def stop(self) -> None:
-        """End it in order."""
+        """Shut the component down cleanly."""
 
 
 @runtime_checkable

@@ -70,7 +70,7 @@ class SharedCluster(Generic[C]):
     def _leave(self, starter: IO[str], users: IO[str]) -> None:
         """Wait until nobody else uses the cluster; who comes from then on starts another."""
         while True:
-            # Never waiting at the door: those who use the cluster may wait for one who is about to enter.
+            # Never wait here: tests that use the cluster may be waiting for one that is about to begin.
             with self._one_at_a_time("door"):
                 if _take(users):
                     fcntl.flock(starter, fcntl.LOCK_UN)

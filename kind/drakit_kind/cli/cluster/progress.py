@@ -34,7 +34,7 @@ def what_is_slow(spec: ClusterSpec) -> str:
 
 
 def tell(text: str) -> None:
-    """Print to stderr."""
+    """Print a line of progress to stderr."""
     click.echo(text, err=True)
 
 

@@ -250,7 +250,7 @@ def _compiled_entries(library: Path) -> Iterator[Entry]:
 
 
 def _copy_metadata(library: Path) -> None:
-    """Only for ``drakit --version``."""
+    """Copy drakit's package metadata, which only ``drakit --version`` reads."""
     distribution = metadata.distribution("drakit")
     directory = library / f"drakit-{distribution.version}.dist-info"
     directory.mkdir()

@@ -33,14 +33,14 @@ IN_A_SOURCE_TREE = (
 
 
 class NodeImageBuilder(Protocol):
-    """``drakit_images.node_image``."""
+    """What this package uses of ``drakit_images.node_image``."""
 
     def build(self, assets: Assets, report: Report, *, name: str | None = None, base: Path | None = None) -> str:
         """Make the node image of a version; see there."""
 
 
 class Debian(Protocol):
-    """``drakit_images.debian``."""
+    """What this package uses of ``drakit_images.debian``."""
 
     def given_root(self) -> Path | None:
         """Return the user's Debian root; see ``drakit_images.debian.given_root``."""

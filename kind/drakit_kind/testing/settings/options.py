@@ -42,7 +42,7 @@ class Option:
 
     @property
     def variable(self) -> str:
-        """The environment variable."""
+        """The environment variable that sets this option."""
         return self.setting.upper()
 
 
