@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_driver.api_versions import API_FAILURES
-from drakit_driver.plugin.health import Health, HealthBoard
+from drakit_driver.plugin.health import HealthBoard
 from drakit_driver.plugin.server import KubeletPlugin
 from drakit_driver.plugin.services import ALL_SERVICES
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
@@ -152,14 +152,6 @@ class Driver:
             inventory = self._inventory(node)
             plugin.preparer.inventory = inventory
             plugin.board.replace_devices(inventory.devices)
-
-    def set_health(self, pool: str, device: str, health: Health, message: str = "") -> None:
-        """Report a device's health to the kubelets of all nodes that have it; raises ``KeyError`` if none has."""
-        boards = [plugin.board for plugin in self._plugins.values() if (pool, device) in plugin.board.devices]
-        if not boards:
-            raise KeyError(f"no device {device} in pool {pool} on the nodes of driver {self.name}")
-        for board in boards:
-            board.set(pool, device, health, message)
 
     def _make_publishers(self) -> list[Publisher]:
         scopes = dict.fromkeys(pool.node_name for pool in self._pools)

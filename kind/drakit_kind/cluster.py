@@ -12,6 +12,7 @@ from typing import Literal, Protocol, get_args
 from drakit_api import formats, limits
 
 Component = Literal["apiserver", "controllers", "scheduler", "kubelet"]
+DeviceHealth = Literal["Healthy", "Unhealthy", "Unknown"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 KUBERNETES_VERSION = "1.37.1"
@@ -203,6 +204,13 @@ class Driver(Protocol):
 
     def cdi_files(self, node: str) -> list[str]:
         """Names of the CDI specs that it has on a node now."""
+
+    def set_health(self, pool: str, device: str, health: DeviceHealth, message: str = "") -> None:
+        """Tell the kubelets that have this device of its health, from now on until the driver is started again.
+
+        They show it in ``status.containerStatuses[].allocatedResourcesStatus`` of pods (gate ResourceHealthStatus).
+        Raises ``ClusterError``, and changes nothing, for a device that it does not have, which names those that it has.
+        """
 
     def stop(self) -> None:
         """End it in order; its slices and device classes go with it."""

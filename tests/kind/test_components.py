@@ -14,13 +14,13 @@ import pytest
 
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
+from drakit_client.processes import control
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.local import components, host
 from drakit_kind.local.backend import LocalCluster
 from drakit_kind.local.components import Components
 from drakit_kind.local.ours import OurComponents
-from drakit_kind.processes import control
 from drakit_kind.processes.slots import Loop
 from drakit_kind.processes.supervision import Patience, endings
 
@@ -113,7 +113,7 @@ async def test_programs_of_a_restarted_component_are_where_the_clusters_process_
     """Whoever asks may have another $DRAKIT_KUBERNETES_DIR, or none."""
     asked: list[dict[str, Any]] = []
     spec = ClusterSpec(token="t", port=1, real=frozenset({"scheduler"}))
-    monkeypatch.setattr(control, "call", lambda path, request, *, timeout: asked.append(request))
+    monkeypatch.setattr(control, "call", lambda path, request, **_: asked.append(request))
     monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path))
     monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(tmp_path / "unmounted"))
     LocalCluster(spec, home).restart("scheduler")

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from drakit_api.layouts.pools import Pool
     from drakit_driver.profiles.reading.catalog import Profile
 
-_COMMANDS = {"run": Elsewhere("drakit_driver.cli.run_command", "run", "Run the driver on nodes of a cluster.")}
+_COMMANDS = {
+    "health": Elsewhere("drakit_driver.cli.health_command", "health", "Show or set the health of a driver's devices."),
+    "run": Elsewhere("drakit_driver.cli.run_command", "run", "Run the driver on nodes of a cluster."),
+}
 
 
 @click.group(cls=LazyGroup, elsewhere=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,6 +32,7 @@ def driver() -> None:
     drakit driver slices a100-40gb              the ResourceSlices of one A100 and its 25 MIG partitions
     drakit driver classes a100-40gb | kubectl apply -f -
     drakit driver run --help                    publish them and prepare claims on nodes
+    drakit driver health --help                 let one of them fail, and recover
     """
 
 

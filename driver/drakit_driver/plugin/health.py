@@ -1,7 +1,7 @@
 """The health of each device, and the stream on which the kubelet follows it.
 
-A fake device is healthy until a test says otherwise. The whole report is sent at first, at every change, and often
-enough that the kubelet does not take silence for an unknown state (30 s; healthServerBridge in
+A fake device is healthy until somebody says otherwise (``health_control``). The whole report is sent at first, at
+every change, and often enough that the kubelet does not take silence for an unknown state (30 s; healthServerBridge in
 k8s.io/dynamic-resource-allocation/kubeletplugin/health.go). In v1 and v1alpha1 the messages are the same.
 """
 
@@ -24,6 +24,10 @@ class Health(IntEnum):
     HEALTHY = 1
     UNHEALTHY = 2
 
+    def __str__(self) -> str:
+        """As in a pod's status."""
+        return self.name.capitalize()
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceHealth:
@@ -32,6 +36,16 @@ class DeviceHealth:
     health: Health
     since: int
     message: str = ""
+
+
+def what_there_is(devices: Iterable[DeviceKey], pool: str, device: str) -> str:
+    """Tell whoever named a device that is none of these which pools there are, or which devices in this one."""
+    names: dict[str, list[str]] = {}
+    for owner, name in sorted(devices):
+        names.setdefault(owner, []).append(name)
+    if pool not in names:
+        return f"no pool {pool}; there is {', '.join(names) or 'none'}"
+    return f"no device {device} in pool {pool}; it has {', '.join(names[pool])}"
 
 
 class HealthBoard:
@@ -50,9 +64,9 @@ class HealthBoard:
         return frozenset(self._devices)
 
     def set(self, pool: str, device: str, health: Health, message: str = "") -> None:
-        """Report a device as being in a state from now on; raises ``KeyError`` for a device that is not published."""
+        """Report a device as being in a state from now on; raises ``LookupError`` for one that is not published."""
         if (pool, device) not in self._devices:
-            raise KeyError(f"no device {device} in pool {pool}")
+            raise LookupError(what_there_is(self._devices, pool, device))
         self._devices[pool, device] = DeviceHealth(health, int(time.time()), message)
         self._notify()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import grpc
 
+from drakit_driver.plugin import health_control
 from drakit_driver.plugin.health import HealthBoard
 from drakit_driver.plugin.services import ALL_SERVICES, plugin_handlers, registration_handler
 from drakit_driver.plugin.sockets import InstanceLock, PluginError, PluginPaths, remove_stale_socket
@@ -46,6 +47,7 @@ class KubeletPlugin:
         self._report = report
         self._lock = InstanceLock(paths)
         self._servers: list[tuple[grpc.aio.Server, Path]] = []
+        self._control: asyncio.Server | None = None
         self._registered = asyncio.Event()
         self._last_verdict: tuple[bool, str] | None = None
 
@@ -57,6 +59,7 @@ class KubeletPlugin:
             await self.preparer.recover()
             handlers = plugin_handlers(self._versions, self.preparer, self.board, self._report)
             await self._serve(self.paths.dra_socket, handlers)
+            self._control = await health_control.listen(self.paths, self.preparer.node, self.board, self._report)
             registration = registration_handler(
                 self.paths.driver, str(self.paths.dra_socket), self._versions, self._verdict
             )
@@ -104,6 +107,10 @@ class KubeletPlugin:
             server, path = self._servers.pop()
             path.unlink(missing_ok=True)
             await server.stop(_STOP_SECONDS)
+        if self._control is not None:
+            self._control.close()
+            self.paths.health_socket.unlink(missing_ok=True)
+            self._control = None
         self._lock.release()
 
     async def _serve(self, path: Path, handlers: Sequence[grpc.GenericRpcHandler]) -> None:

@@ -19,6 +19,7 @@ from drakit_client.files import regular_files
 # sockaddr_un.sun_path holds 108 bytes, the last of which is NUL.
 _PATH_BYTES = 107
 _DRIVER_LENGTH = 63
+HEALTH_SOCKET = "health.sock"
 
 
 class PluginError(Exception):
@@ -64,6 +65,11 @@ class PluginPaths:
     def dra_socket(self) -> Path:
         """Where the kubelet asks for prepare, unprepare and health."""
         return self.data_dir / "dra.sock"
+
+    @property
+    def health_socket(self) -> Path:
+        """Where commands and tests ask for health, and set it; shorter than the registration socket."""
+        return self.data_dir / HEALTH_SOCKET
 
     def make_directories(self) -> None:
         """Create what is missing, private to the user; directories that exist keep their owner's modes."""

@@ -19,12 +19,12 @@ from drakit_client.resources import (
     Resource,
 )
 from drakit_driver.profiles.reading import catalog
-from drakit_kind.cluster import ClusterError, DriverSpec
+from drakit_kind.cluster import ClusterError, DeviceHealth, DriverSpec
 from drakit_kind.clusters.api import Api, WaitTimeout
 from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
-from drakit_kind.processes.drivers import driver_name, pools_of, prepare_calls, says_ready
+from drakit_kind.processes.drivers import driver_name, nodes_with, pools_of, prepare_calls, says_ready
 
 _WORKLOADS = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS)
 _WAIT_SECONDS = 20.0  # for each step; the cluster's patience multiplies it
@@ -123,6 +123,22 @@ class PodDriver:
         listed = self._nodes.search(self._nodes.container(node), _CDI_DIR, "-maxdepth", "1", "-type", "f")
         names = [path.rpartition("/")[2] for path in listed.split()]
         return sorted(name for name in names if self.name in name)
+
+    def set_health(self, pool: str, device: str, health: DeviceHealth, message: str = "") -> None:
+        """See ``Driver.set_health``; by a command in its pods on the nodes that have the device."""
+        command = ["drakit", "driver", "health", f"{pool}/{device}", health, "--message", message]
+        for node in nodes_with(self._spec, pool):
+            for pod in self._plugins(node):
+                where = ["exec", f"--namespace={NAMESPACE}", pod["metadata"]["name"], "--"]
+                self._nodes.kubectl(*where, *command, "--driver-name", self.name)
+
+    def _plugins(self, node: str) -> list[Object]:
+        """Its pod on a node, besides the one that only publishes. Raises ``ClusterError`` if none runs."""
+        instance = workloads.instance_name(self._spec)
+        pods = [pod for pod in self._pods() if pod["metadata"]["labels"][NAME_LABEL] == instance and _task(pod)]
+        if not (there := [pod for pod in pods if pod["spec"]["nodeName"] == node]):
+            raise ClusterError(f"driver {self.name} does not run on {node}")
+        return there
 
     def stop(self) -> None:
         """Delete its objects and wait until its pods have ended, which take their slices with them.

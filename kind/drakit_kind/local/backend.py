@@ -15,11 +15,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from drakit_api.features import FeatureGateError
+from drakit_client.processes import control
 from drakit_kind import bounds
 from drakit_kind.cluster import (
     ClusterError,
@@ -40,7 +41,7 @@ from drakit_kind.clusters.flags import PROGRAMS, Behaviour, Change
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.clusters.known_gates import driver_gates
 from drakit_kind.clusters.lifecycle import Cluster
-from drakit_kind.processes import control, spawn
+from drakit_kind.processes import spawn
 from drakit_kind.processes.drivers import DriverProcess, pools_of
 from drakit_kind.processes.ports import free_port
 
@@ -155,12 +156,18 @@ class LocalCluster(Cluster):
         if change.version is not None and change.emulated_version is None:
             self._refuse_unheard(component, change.version)
         request = {"component": component, **msgspec.to_builtins(change)}
-        control.call(self.home.control, request, timeout=bounds.restart(component, self.spec.real))
+        self._call(request, timeout=bounds.restart(component, self.spec.real))
 
     def behaviours(self) -> dict[Component, Behaviour]:
         """Ask the cluster's process what each component runs as now: it may have been restarted as something else."""
-        answer = control.call(self.home.control, {"ask": "behaviours"}, timeout=_ANSWER_SECONDS)
+        answer = self._call({"ask": "behaviours"}, timeout=_ANSWER_SECONDS)
         return msgspec.convert(answer, dict[Component, Behaviour])
+
+    def _call(self, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
+        try:
+            return control.call(self.home.control, request, who="the cluster's process", timeout=timeout)
+        except control.ControlError as error:
+            raise ClusterError(str(error)) from None
 
     def _refuse_unheard(self, component: Component, version: str) -> None:
         """Of drakit's own, only a kubelet shows its version; the others do what is emulated, which stays."""

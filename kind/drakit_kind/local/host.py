@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 
 from drakit_api.features import FeatureGateError
+from drakit_client.processes import control
 from drakit_client.processes.readiness import announce_failure, announce_ready, told_to_stop
 from drakit_embedded.serving import descriptors
 from drakit_kind.cluster import ClusterError, with_notes
 from drakit_kind.clusters.home import CLUSTER_VARIABLE, ClusterHome
-from drakit_kind.processes import control
 from drakit_kind.processes.concurrency import first_of
 from drakit_kind.processes.spawn import restore_authorities
 

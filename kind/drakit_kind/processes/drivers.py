@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 
 from drakit_api.layouts.pools import Pool, PoolError
+from drakit_client.processes.control import ControlError
+from drakit_driver.plugin import health_control
+from drakit_driver.plugin.sockets import PluginPaths
 from drakit_kind import bounds
-from drakit_kind.cluster import ClusterError, DriverSpec
+from drakit_kind.cluster import ClusterError, DeviceHealth, DriverSpec
 from drakit_kind.clusters.flags import gates_text
 from drakit_kind.processes import spawn
 
@@ -32,6 +35,14 @@ def pools_of(spec: DriverSpec) -> list[Pool]:
 def driver_name(spec: DriverSpec) -> str:
     """Return the DRA driver name that a spec results in."""
     return spec.name or pools_of(spec)[0].driver
+
+
+def nodes_with(spec: DriverSpec, pool: str) -> list[str]:
+    """The nodes that have a pool's devices; raises ``ClusterError`` with the pools for a name that is none of them."""
+    nodes = {each.name: [each.node_name] if each.node_name else list(spec.nodes) for each in pools_of(spec)}
+    if pool not in nodes:
+        raise ClusterError(f"driver {driver_name(spec)}: no pool {pool}; there is {', '.join(nodes)}")
+    return nodes[pool]
 
 
 def prepare_calls(uid: str, log: str) -> list[str]:
@@ -99,6 +110,15 @@ class DriverProcess:
         """List the names of the driver's CDI spec files on a node, sorted."""
         directory = self._nodes_directory / node / "cdi"
         return sorted(path.name for path in directory.glob("*") if self.name in path.name)
+
+    def set_health(self, pool: str, device: str, health: DeviceHealth, message: str = "") -> None:
+        """See ``Driver.set_health``; also of a driver of this spec that the cluster itself runs."""
+        change = health_control.Change(pool, device, health, message)
+        for node in nodes_with(self._spec, pool):
+            try:
+                health_control.call(PluginPaths(self._nodes_directory / node, self.name).health_socket, change)
+            except ControlError as error:
+                raise ClusterError(f"driver {self.name} on {node}: {error}") from None
 
     def stop(self) -> None:
         """SIGTERM; slices and device classes are removed."""

@@ -1,7 +1,7 @@
-"""How a command reaches the process of a running cluster: one JSON line each way over a private unix socket.
+"""How a command reaches a process that runs: one JSON line each way over a private unix socket.
 
-Restarting a component is not something that the Kubernetes API offers, so it needs a way of its own; a socket in the
-cluster's 0700 directory needs no port, no token and no library.
+What the Kubernetes API does not offer (to restart a component, to let a device fail) needs a way of its own; a socket
+in a 0700 directory needs no port, no token and no library.
 """
 
 from __future__ import annotations
@@ -15,11 +15,21 @@ from typing import Any
 
 import msgspec
 
-from drakit_kind.cluster import ClusterError
-
 log = logging.getLogger(__name__)
 
-Handler = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+Handler = Callable[[Any], Awaitable[dict[str, Any]]]
+
+
+class ControlError(Exception):
+    """What was asked for has failed, there or on the way; the message is for the user."""
+
+
+class NobodyListens(ControlError):
+    """There is no such socket, or one that a killed process has left."""
+
+
+class Refusal(Exception):
+    """Raised by a handler for what its caller did wrong, and nobody else needs to hear of."""
 
 
 async def listen(path: Path, handler: Handler) -> asyncio.Server:
@@ -29,6 +39,8 @@ async def listen(path: Path, handler: Handler) -> asyncio.Server:
         try:
             try:
                 answer = await handler(msgspec.json.decode(await reader.readline()))
+            except Refusal as refusal:
+                answer = {"error": str(refusal)}
             except Exception as error:  # whatever went wrong belongs to the caller, not to this process
                 log.exception("control request failed")
                 answer = {"error": str(error) or type(error).__name__}
@@ -43,10 +55,11 @@ async def listen(path: Path, handler: Handler) -> asyncio.Server:
     return server
 
 
-def call(path: Path, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
-    """Send one request from another process, and wait for the answer for ``timeout`` seconds at most.
+def call(path: Path, request: dict[str, Any], *, who: str, timeout: float) -> dict[str, Any]:
+    """Send one request to another process, and wait for the answer for ``timeout`` seconds at most.
 
-    Raises ``ClusterError`` if it failed there, or if nobody answers.
+    ``who`` is that process, in errors. Raises ``ControlError`` if it failed there or did not answer, and of these
+    ``NobodyListens`` if it does not run.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout)
@@ -54,11 +67,13 @@ def call(path: Path, request: dict[str, Any], *, timeout: float) -> dict[str, An
             connection.connect(str(path))
             connection.sendall(msgspec.json.encode(request) + b"\n")
             line = connection.makefile("rb").readline()
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise NobodyListens(f"{who} does not run: nobody listens at {path}: {error.strerror}") from error
         except OSError as error:
-            raise ClusterError(f"the cluster's process does not answer at {path}: {error}") from error
+            raise ControlError(f"{who} does not answer at {path}: {error}") from error
     if not line:
-        raise ClusterError(f"the cluster's process ended while it handled {request}; see drakit.log beside {path}")
+        raise ControlError(f"{who} ended while it handled {request}; see its log")
     answer: dict[str, Any] = msgspec.json.decode(line)
     if "error" in answer:
-        raise ClusterError(answer["error"])
+        raise ControlError(answer["error"])
     return answer
