@@ -16,7 +16,7 @@ from drakit_api.objects.decoding import decode
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.objects.lifecycle import prepare_create
 from drakit_api.validation import validate_create
-from drakit_driver.profiles.reading.catalog import build, device_classes, profiles
+from drakit_driver.profiles.reading.catalog import build, device_classes, problems, profiles
 
 _EXAMPLES = Path(__file__).parents[2] / "driver" / "examples"
 _GATES = FeatureGates()
@@ -31,6 +31,10 @@ def _documents(name: str) -> list[Object]:
 def _problems(slices: list[Object]) -> list[object]:
     named = [{**each, "metadata": {"name": f"slice-{index}"}} for index, each in enumerate(slices)]
     return [error for each in named for error in validate_create("resourceslices", each, _GATES)]
+
+
+def test_all_files_of_profiles_can_be_read() -> None:
+    assert problems() == []
 
 
 @pytest.mark.parametrize("name", _HARDWARE)

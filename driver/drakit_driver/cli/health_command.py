@@ -65,7 +65,7 @@ def health(
 
 
 def _running(kubelet_dir: str, driver_name: str | None) -> dict[Path, Report]:
-    """The drivers that answer, by their sockets; one that runs and does not answer is told of."""
+    """Return what running drivers answer, by their sockets; warn of one that runs and does not answer."""
     from drakit_client.processes.control import ControlError, NobodyListens
     from drakit_driver.plugin import health_control
 
@@ -101,7 +101,7 @@ def _nobody(kubelet_dir: str, driver_name: str | None, directories: list[Path]) 
 
 
 def _having(found: Mapping[Path, Report], device: str) -> dict[Path, Report]:
-    """The sockets that lead to a device, of one driver on one or several nodes."""
+    """Choose the drivers that have a device: one driver, on one or several nodes."""
     from drakit_driver.plugin.health import what_there_is
 
     pool, _, name = device.rpartition("/")

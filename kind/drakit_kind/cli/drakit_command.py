@@ -56,7 +56,7 @@ _COMMANDS = {
 )
 @click.version_option(package_name="drakit")
 def main() -> None:
-    """A fake DRA driver and test-cluster kit for Kubernetes Dynamic Resource Allocation.
+    """Use a fake DRA driver and test-cluster kit for Kubernetes Dynamic Resource Allocation.
 
     \b
     Try:  drakit cluster up            a cluster with MIG GPUs and a TPU pool, in about a second

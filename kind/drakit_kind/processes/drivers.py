@@ -38,7 +38,7 @@ def driver_name(spec: DriverSpec) -> str:
 
 
 def nodes_with(spec: DriverSpec, pool: str) -> list[str]:
-    """The nodes that have a pool's devices; raises ``ClusterError`` with the pools for a name that is none of them."""
+    """Return the nodes that have a pool's devices. Raises ``ClusterError`` with the pools that there are."""
     nodes = {each.name: [each.node_name] if each.node_name else list(spec.nodes) for each in pools_of(spec)}
     if pool not in nodes:
         raise ClusterError(f"driver {driver_name(spec)}: no pool {pool}; there is {', '.join(nodes)}")
@@ -46,7 +46,7 @@ def nodes_with(spec: DriverSpec, pool: str) -> list[str]:
 
 
 def prepare_calls(uid: str, log: str) -> list[str]:
-    """With which version of the plugin protocol a kubelet has asked a driver to prepare a claim, call by call."""
+    """List the versions of the plugin protocol with which a kubelet asked to prepare a claim, call by call."""
     return re.findall(rf"\({re.escape(uid)}\): asked to prepare, (\w+)\.DRAPlugin$", log, re.MULTILINE)
 
 
