@@ -43,6 +43,16 @@ def test_a_device_that_fails_is_seen_in_the_status_of_its_pod_and_recovers(
     _becomes(api, "sick", "Healthy")
 
 
+@pytest.mark.capability("device health with a message", source="KEP-4680", gates=["ResourceHealthStatusMessage"])
+def test_what_the_driver_says_of_a_device_is_seen(api: Api, gpus: StartGpus, devices_of: DevicesOf, node: str) -> None:
+    gpu = gpus(nodes=[node])
+    api.create(gpu.partitions("claim", "1g.5gb"), pod("user", "claim"))
+    api.wait_running("user")
+    (device,) = devices_of("claim")
+    gpu.driver.set_health(node, device, "Unhealthy", "ECC errors")
+    api.wait(PODS, "user", lambda seen: "ECC errors" in str(seen["status"]["containerStatuses"]), what="told why")
+
+
 def test_a_device_that_no_driver_has_is_refused_with_those_that_there_are(gpus: StartGpus, node: str) -> None:
     gpu = gpus(nodes=[node])
     with pytest.raises(ClusterError, match=r"no device gpu-9 in pool .*; it has gpu-0, "):

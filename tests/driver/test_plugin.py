@@ -678,9 +678,10 @@ async def test_sockets_are_gone_after_stop_and_stale_ones_are_replaced(connectio
         paths = fixture.paths
     assert not paths.registration_socket.exists()
     assert not paths.dra_socket.exists()
+    assert not paths.health_socket.exists()
     import socket
 
-    for path in (paths.registration_socket, paths.dra_socket):
+    for path in (paths.registration_socket, paths.dra_socket, paths.health_socket):
         with socket.socket(socket.AF_UNIX) as stale:
             stale.bind(str(path))
     async with running(connection, short_dir, [halves()]) as fixture:

@@ -17,6 +17,7 @@ from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.clusters.api import WaitTimeout
 from drakit_kind.kind import drivers
 from drakit_kind.kind.drivers import PodDriver
+from drakit_kind.kind.workloads import NAME_LABEL, instance_name
 
 SPEC = DriverSpec(profile="a100-40gb", nodes=["node-1"], name="test.gpu.nvidia.com")
 POD = {
@@ -74,6 +75,38 @@ def test_one_that_never_says_so_is_named_with_its_events(monkeypatch: pytest.Mon
     monkeypatch.setattr(drivers, "_READY_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"driver test.gpu.nvidia.com is not ready: pod pod has not.*BackOff"):
         _driver(_logged("not ready", "ready for claims")).start()
+
+
+class _Commands:
+    """Nodes that remember which commands kubectl was given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, ...]] = []
+
+    def kubectl(self, *arguments: str) -> None:
+        self.given.append(arguments)
+
+
+def _plugin_pod(node: str) -> dict[str, Any]:
+    labels = {NAME_LABEL: instance_name(_TWO_NODES)}
+    return {"metadata": {"name": f"on-{node}", "labels": labels}, "spec": {"nodeName": node}, "status": POD["status"]}
+
+
+_TWO_NODES = replace(SPEC, nodes=["node-1", "node-2"])
+
+
+def test_health_is_set_by_a_command_in_the_pod_on_the_node_that_has_the_device() -> None:
+    api: Any = FakeApi("")
+    api.objects = lambda *_, **__: [_plugin_pod("node-1"), _plugin_pod("node-2")]
+    commands: Any = _Commands()
+    driver = PodDriver(_TWO_NODES, api=api, nodes=commands, image="localhost/drakit:test")
+    driver.set_health("node-2", "gpu-0", "Unhealthy", "ECC errors")
+    (given,) = commands.given
+    assert given[:4] == ("exec", "--namespace=drakit-system", "on-node-2", "--")
+    assert " ".join(given[4:8]) == "drakit driver health node-2/gpu-0"
+    with pytest.raises(ClusterError, match=r"driver test\.gpu\.nvidia\.com: no pool node-3; there is node-1, node-2"):
+        driver.set_health("node-3", "gpu-0", "Unhealthy")
+    assert len(commands.given) == 1
 
 
 class Objects:
