@@ -21,7 +21,7 @@ COUNTER_CONSUMPTIONS_PER_DEVICE = 2  # ResourceSliceMaxDeviceCounterConsumptions
 COUNTERS_PER_CONSUMPTION = 32  # ResourceSliceMaxCountersPerDeviceCounterConsumption
 COMPATIBILITY_GROUPS_PER_CONSUMPTION = 2  # DeviceCompatibilityGroupsMaxSize
 ATTRIBUTES_AND_CAPACITIES_PER_DEVICE = 32  # ResourceSliceMaxAttributesAndCapacitiesPerDevice
-# Every element of a list attribute counts as one.
+# Each element of a list attribute counts as one value.
 ATTRIBUTE_VALUES_PER_DEVICE = 48  # ResourceSliceMaxAttributeValuesPerDevice
 ATTRIBUTE_DOMAIN_LENGTH = 63  # DeviceMaxDomainLength
 ATTRIBUTE_ID_LENGTH = 32  # DeviceMaxIDLength

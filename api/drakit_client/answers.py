@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 # etcd refuses objects over 1.5 MiB in protobuf. The longest JSON that so much protobuf can be is 26 times as long.
 LINE_BYTES = 64 * 1024 * 1024
-# What is kept of a longer line, to find out which object it is about: metadata come first.
+# So much is kept of a longer line, to find out which object it is about: metadata come first.
 _HEAD_BYTES = 64 * 1024
 # What decoding raises: for wrong JSON, texts that are no UTF-8, numbers and levels without end.
 _UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)

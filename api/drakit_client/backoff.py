@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-# What fails may fail for weeks, and a larger power has no floating point number.
+# A request may fail for weeks; a larger power of two would overflow a float.
 _MOST_DOUBLINGS = 62
 
 

@@ -42,7 +42,7 @@ _PATCH_CONTENT: dict[PatchType, str] = {
 }
 _CONNECT_SECONDS = 10.0
 _REQUEST_SECONDS = 60.0
-# What is taken in before the server has to wait; a slice of 128 devices is about 100 KB.
+# So much is buffered before the server has to wait; a slice of 128 devices is about 100 KB.
 _BUFFER_BYTES = 4 * 1024 * 1024
 # Each request under way is an open socket, and a process may have 1024 of them; watches are not counted.
 _PARALLEL_REQUESTS = 128
@@ -109,7 +109,7 @@ class Connection:
 
     @classmethod
     async def _from_official_client(cls, path: str | Path | None, context: str | None, user_agent: str) -> Connection:
-        # Imported here: it takes 0.4 s that most kubeconfigs need not pay.
+        # Imported here: it takes 0.4 s, and most kubeconfigs do not need it.
         import yaml
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
@@ -176,7 +176,7 @@ class Connection:
             return {"Authorization": f"Bearer {token}"}
         if self._configuration is None:
             return {}
-        # Asked for at each request: the tokens of exec plugins expire.
+        # Asked for each request, as the tokens of exec plugins expire.
         auth = cast("dict[str, dict[str, str]]", await self._configuration.auth_settings())
         return {entry["key"]: entry["value"] for entry in auth.values() if entry.get("in") == "header"}
 

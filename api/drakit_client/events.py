@@ -94,7 +94,7 @@ class EventRecorder:
         try:
             await self._connection.create(EVENTS, self._first(name, namespace, told), namespace)
         except AlreadyExists:
-            # Told before this process started, or by a request whose answer got lost.
+            # The event was written before this process started, or by a request whose answer got lost.
             known = await self._connection.get(EVENTS, name, namespace)
             self._counts[name] = (known.get("count") or 0) + 1
             await self._repeat(name, namespace, self._counts[name], message)
@@ -130,7 +130,7 @@ class _SimilarEvents:
     """The messages of events that are otherwise the same (EventAggregate in events_cache.go)."""
 
     def __init__(self) -> None:
-        # By the name of the event that they would become: the messages, and when the last one came.
+        # By the name of the event: its messages, and when the last one came.
         self._seen: dict[str, tuple[set[str], float]] = {}
 
     def are_many(self, name: str, message: str) -> bool:

@@ -24,7 +24,7 @@ def namespace_of(path: str | Path | None, context: str | None) -> str:
 
 
 def _content(file: Path) -> dict[str, Any]:
-    # Whoever connects says what is wrong with a file.
+    # A file that cannot be read is reported where the connection is made.
     try:
         content = yaml.safe_load(file.read_bytes())
     except (OSError, yaml.YAMLError, UnicodeDecodeError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from drakit_client.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
-# What both commands need to know, by the names of the options.
+# The values of the options that both commands have, by name.
 Options = dict[str, Any]
 
 _SILENCE = 2.0

@@ -180,7 +180,7 @@ class PublishedSlice:
         return tuple(map(self.device, range(len(self))))
 
 
-# What of the spec of a slice is kept in another form.
+# Fields of a slice's spec that are kept elsewhere, in another form.
 _READ = frozenset({"devices", "driver", "pool", "sharedCounters"})
 
 

@@ -132,7 +132,7 @@ class _Plan:
         self.found: OneOfEach[Hashable, PoolSelection] = OneOfEach()
 
 
-# Driver, attributes, what is spoiled, and the number of devices of each slice.
+# For each slice: driver, attributes, what is spoiled, and the number of devices.
 _SliceSchemas = tuple[tuple[str, tuple[str, ...], Spoiled, int], ...]
 
 

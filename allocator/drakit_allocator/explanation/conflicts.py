@@ -23,7 +23,7 @@ from drakit_api.kubernetes_objects import ReadOnlyObject
 
 Usable = Callable[[Request], Sequence[Device]]
 _PLENTY = "1E"
-# Sets of one size that are tried for want of a better idea.
+# At most so many sets of one size are tried when nothing says which are promising.
 _CHEAP = 150
 
 

@@ -37,16 +37,16 @@ from drakit_allocator.snapshot import Snapshot
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects.gated_fields import claim_features
 
-# Told the number of nodes that are done, and of all.
+# Called with the number of nodes that are done, and of all nodes.
 Progress = Callable[[int, int], None]
 
 _Attempt = tuple[Node, Outcome, str]  # with the message of an error
 
 DEFAULT_SECONDS = 20.0
-# What ends a scheduler's attempt, whatever it has found on other nodes.
+# Outcomes on one node that end a scheduler's attempt, whatever the other nodes have.
 _FATAL = ("error", "timeout")
 _SECONDS_PER_ATTEMPT = 10.0  # kube-scheduler's filter timeout
-# However many nodes there are, the first ones get this much each.
+# Each of the first nodes gets at least this much time, however many nodes there are.
 _LEAST_SECONDS_PER_NODE = 1.0
 
 

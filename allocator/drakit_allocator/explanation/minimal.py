@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TypeVar
 
 _Member = TypeVar("_Member")
-# Whether it holds for some of the members; None: not known, for want of time.
+# Answers whether something holds for these members; None if there was no time to find out.
 Question = Callable[[Sequence[_Member]], bool | None]
 
 

@@ -91,7 +91,7 @@ def particulars(reason: DeviceReason) -> str:
             return "; ".join(f"{one.expression}: {readings_text(one.read)}" for one in reason.failed)
         case SelectorFails():
             message = reason.message.splitlines()[0]
-            # What is not set is what the message is about.
+            # A value that is not set is named in the message already.
             read = [one for one in reason.read if one.value is not None or one.name not in message]
             return f"{message}: {readings_text(read)}" if read else message
         case InUse():

@@ -36,7 +36,7 @@ from drakit_allocator.requests import Request
 
 _SECONDS_FOR_CONFLICTS = 0.02
 _SECONDS_FOR_DEFECTS = 0.05
-# These are not about one device, whose name would say nothing.
+# Reasons that many devices share, so that no device is named.
 _NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
 
 

@@ -43,11 +43,11 @@ _NO_REMEDY = (
     "neither releasing claims nor removing a taint, repairing a pool or switching on a feature gate does it alone"
 )
 _NOTHING_HELPS = "What is left: ask for fewer or other devices, or add a node that has them."
-# Why a device is none that the request means.
+# Reasons because of which a request cannot mean a device at all.
 _ANOTHER_KIND = (SelectorFalse, WrongNode, CapacityMissing)
-# More nodes than these are told in one line for all that are alike.
+# So many nodes are described each; of more, those that are alike share a line.
 _NODES_IN_DETAIL = 3
-# Of one kind of reason for one request.
+# At most so many lines for one kind of reason, for one request.
 _LINES = 8
 
 

@@ -87,7 +87,7 @@ class Bench:
         visible = list(pools)
         slices = tuple(one for pool in visible for one in inventory.slices_by_pool.get(pool, ()))
         holding = [claim for pool in visible for claim in inventory.claims_by_pool.get(pool, ())]
-        # Claims are dicts, which may hold devices of several pools.
+        # A claim may hold devices of several pools; dicts cannot be in a set, so their ids are the keys.
         claims = tuple({id(claim): claim for claim in holding}.values())
         return Bench(node, replace(inventory, slices=slices, claims=claims), clock)
 

@@ -111,7 +111,7 @@ class _Pool:
         current = [one for one in visible if one.generation == generation]
         others: list[PublishedSlice] = []
         if len(current) != current[0].slice_count:
-            # Only now does upstream look at the slices for other nodes.
+            # Upstream looks at the slices for other nodes only at this point.
             if any(one.generation > generation for one in self.slices.values()):
                 return None
             everywhere = [one for one in self.slices.values() if one.generation == generation]

@@ -12,7 +12,7 @@ from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.nodes import Node, is_reachable
 
-# Nodes for which the answer is remembered.
+# The answer is remembered for so many nodes.
 _REMEMBERED = 4096
 
 

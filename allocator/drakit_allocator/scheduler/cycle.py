@@ -31,7 +31,7 @@ from drakit_allocator.scheduler.nodes.spread import TopologySpread
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims, Requirements
 
-# Nodes for which a failed pod is told why its claims did not fit.
+# An event of a failed pod says for at most so many nodes why its claims did not fit.
 _EXPLAINED_NODES = 8
 # A decision that does not hold any more when it is found is made again, so many times at most.
 _ATTEMPTS = 5
@@ -114,7 +114,7 @@ class _Attempt:
         self._affinity = PodAffinity.of(pod, cluster)
         self._spread = TopologySpread.of(pod, cluster)
         self._late: dict[str, Rejection] = {}
-        # Verdicts of the filters that were not asked here; called only when no node is found.
+        # Returns the verdicts of the filters that were not asked here; called only if no node is found.
         self.rejections: Callable[[], dict[str, Rejection]] = dict
 
     def restricted(self, names: frozenset[str], plugin: str) -> Iterator[tuple[int, NodeInfo]]:

@@ -48,7 +48,7 @@ from drakit_api.typed_objects import AllocationResult, ResourceClaim
 
 _NO_DEVICES = Rejection(DYNAMIC_RESOURCES, ("cannot allocate all claims",))
 _ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the node",))
-# Different sets of claims for which failures are remembered.
+# Failures are remembered for so many different sets of claims.
 _REMEMBERED = 256
 # What the best alternative of a request with firstAvailable scores (FirstAvailableDeviceRequestMaxSize).
 _BEST_ALTERNATIVE = 8
@@ -56,12 +56,12 @@ _BEST_ALTERNATIVE = 8
 # How long everything may stand still to find out whether a defect would have made a difference.
 _SECONDS_FOR_DEFECTS = 0.2
 
-# Steps of a search between two looks at the clock.
+# A search looks at the clock after so many steps.
 _STEPS = 256
-# Seconds of evaluating selectors between two turns of others.
+# After so many seconds of evaluating selectors, other tasks have their turn.
 _TURN = 0.02
 
-# What a search depended on: the pools of the node and what is allocated in each.
+# What the result of a search depends on: the pools of the node, and what is allocated in each.
 _Basis = list[tuple[PoolView, object]]
 
 
@@ -356,7 +356,7 @@ def _compile(device_class: Object) -> None:
     """Compile selectors ahead, so that the first pod does not wait for the parser to be built."""
     for selector in device_class["spec"].get("selectors") or []:
         with contextlib.suppress(CelCompileError):
-            # What is wrong with it is told when a claim uses it.
+            # An error in the expression is reported when a claim uses it.
             compile_selector((selector.get("cel") or {}).get("expression", ""))
 
 

@@ -45,7 +45,7 @@ class Diagnosis:
 
     nodes: int
     rejections: dict[str, Rejection] = field(default_factory=dict)
-    # Node -> why the devices that are left there do not satisfy the claims.
+    # By node: why the devices that are left there do not satisfy the claims.
     explanations: dict[str, str] = field(default_factory=dict)
 
     def unschedulable(self) -> Unschedulable:

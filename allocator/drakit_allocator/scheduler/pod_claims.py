@@ -33,7 +33,7 @@ class PodClaims:
 
     all: list[ResourceClaim]
     to_allocate: list[ResourceClaim] = field(default_factory=list)
-    # Allocated claims with the nodes on which they can be used; None is everywhere.
+    # Allocated claims with the nodes on which they can be used; None means on all.
     allocated: list[tuple[ResourceClaim, NodeSelector | None]] = field(default_factory=list)
 
 

@@ -31,7 +31,7 @@ Hint = Callable[[PodInfo], bool]
 _LONGEST_WAIT = 300.0
 
 
-# Of kube-scheduler's podInitialBackoffSeconds and podMaxBackoffSeconds.
+# The defaults of kube-scheduler's podInitialBackoffSeconds and podMaxBackoffSeconds.
 DEFAULT_BACKOFF = Backoff(1.0, 10.0)
 
 
@@ -42,14 +42,14 @@ class Entry:
     pod: PodInfo
     failures: int = 0
     rejectors: frozenset[str] = frozenset()
-    # Not before this time (seconds of the monotonic clock).
+    # The pod is not tried before this time (seconds of the monotonic clock).
     not_before: float = 0.0
     after_error: bool = False
-    # Not tried until ``activate``, whatever happens.
+    # The pod is not tried until ``activate`` is called, whatever happens.
     held: bool = False
     # Increases each time the entry moves, so that what a heap still holds of earlier places is recognized as stale.
     ticket: int = 0
-    # Message last told to the user, and when.
+    # The message that the user was given last, and when.
     told: str = ""
     told_at: float = field(default=float("-inf"))
 
@@ -218,6 +218,6 @@ def _may_please(hints: Mapping[str, Hint], entry: Entry) -> bool:
     try:
         return any(plugin in hints and hints[plugin](entry.pod) for plugin in entry.rejectors)
     except Exception as error:
-        # What is odd about this pod must not keep the others waiting, and is told when it is tried.
+        # An error about this pod must not keep others waiting; it is reported when the pod is tried.
         log.debug("pod %s is tried: whether an event concerns it cannot be told: %s", entry.pod, error)
         return True

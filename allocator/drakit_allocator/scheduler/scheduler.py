@@ -49,9 +49,9 @@ from drakit_client.resources import (
 log = logging.getLogger(__name__)
 
 FILTER_TIMEOUT = 10.0
-# How long bindings on their way may take when the scheduler stops.
+# How many seconds bindings that have begun may take when the scheduler stops.
 _DRAIN = 5.0
-# Nothing happened for this long: there is time to look ahead.
+# If nothing happened for so many seconds, there is time to look ahead.
 _IDLE = 0.1
 
 
@@ -92,7 +92,7 @@ class Scheduler:
         self._fence = Fence(connection, self.lease, self.state.claims, self._reports.unfenced)
         self._binder = Binder(connection, self.state.claims, self.lease)
         self._bindings: set[asyncio.Task[None]] = set()
-        # Those of the bindings that wait for devices.
+        # The bindings that wait for devices to become ready.
         self._waiting: set[asyncio.Task[None]] = set()
         self._claims = Mirror(connection, RESOURCE_CLAIMS, self.state.on_claim)
         self._pods = Mirror(connection, PODS, self.state.on_pod, "status.phase!=Succeeded,status.phase!=Failed")
@@ -103,7 +103,7 @@ class Scheduler:
             Mirror(connection, RESOURCE_SLICES, self.state.on_slice),
         ]
         self.synced = asyncio.Event()
-        # Whether no decision is being made.
+        # Set while no decision is being made.
         self._decided = asyncio.Event()
         self._decided.set()
 
@@ -164,7 +164,7 @@ class Scheduler:
             await self._fence.put_up()
         else:
             self._fence.take_down()
-        # What others did while they held the lease must be known before the first decision.
+        # All that others did while they held the lease must be known before the first decision.
         self.state.claims.settle_all()
         await asyncio.gather(self._claims.relist(tasks), self._pods.relist(tasks))
         # Some wait for bindings that the last loss of the lease has ended.

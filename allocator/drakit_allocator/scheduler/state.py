@@ -53,13 +53,13 @@ class State:
         self.queue = SchedulingQueue(backoff)
         requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates, objection)
         self.cycle = Cycle(self.cluster, Rankings(self.cluster), requirements, self.searches)
-        # Pods that use a claim, so that a change of the claim concerns only them.
+        # The pods that use a claim: only they are concerned when it changes.
         self._users: dict[claim_store.Key, set[str]] = {}
         # The pod that has left the queue and is being decided on, by uid.
         self.deciding = ""
-        # Pods between decision and the end of their binding.
+        # Pods that are decided on and not bound yet.
         self.binding: dict[str, PodInfo] = {}
-        # A slice has changed since somebody last looked.
+        # Whether a slice has changed since this was last asked.
         self._slices_settle = False
 
     def on_node(self, old: Object | None, new: Object | None) -> None:

@@ -25,7 +25,7 @@ class Suspects:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        # None: all nodes.
+        # None means all nodes.
         self._unjudged: set[str] | None = None
 
     def node_changed(self, name: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-# Of one expression that are shown.
+# At most so many problems of one expression are shown.
 MOST_PROBLEMS = 100
 
 

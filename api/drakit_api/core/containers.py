@@ -8,7 +8,7 @@ from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 
 # In the order of podutil.VisitContainers (k8s.io/kubernetes/pkg/api/pod/util.go).
 ALL = ("initContainers", "containers", "ephemeralContainers")
-# Those that a pod has from its beginning.
+# The containers that a pod has from the start; ephemeral ones come later.
 LASTING = ("initContainers", "containers")
 
 

@@ -18,7 +18,7 @@ Labels = Mapping[str, str]
 Matcher = Callable[[Labels], bool]
 
 COMPARISONS = ("Gt", "Lt")
-# Of a LabelSelector; the terms of a node selector compare numbers, too.
+# The operators of a LabelSelector; a node selector's terms also have Gt and Lt, for numbers.
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 

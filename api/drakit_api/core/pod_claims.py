@@ -16,7 +16,7 @@ from drakit_api.typed_objects import OwnerReference, ResourceClaim, ResourceClai
 POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 # Tells a claim that the scheduler made for a pod's extended resources (k8s.io/api/resource/v1, types.go).
 EXTENDED_CLAIM_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
-# Keeps an allocated claim from going away (k8s.io/api/resource/v1, types.go).
+# Keeps an allocated claim from being removed (k8s.io/api/resource/v1, types.go).
 CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
 
 

@@ -21,7 +21,7 @@ _PLACES = {
     "services": "services/specs",
     "ingresses": "ingress",
 }
-# The number that etcd gives to a request: its server's in the upper bytes.
+# Bytes of the ID that etcd gives to a request, which has the server's ID in its upper bytes.
 _REQUEST_ID = 10
 
 

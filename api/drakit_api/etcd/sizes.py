@@ -42,7 +42,7 @@ _MIXINS = {
     },
 }
 
-# Bytes of a field's content, without tag and length.
+# Computes the bytes of a field's content, without tag and length.
 Size = Callable[[Any], int]
 
 _ENVELOPE = 4  # "k8s\0" in front of each stored object
@@ -212,7 +212,7 @@ def _message(name: str) -> _Message:
     known: set[str] = set()
     empty = 0
     for number, field in _fields(name).items():
-        # What has a pointer, is a list, a map or bytes is not there when it is empty.
+        # Pointers, lists, maps and bytes are not written if they are empty.
         optional = field.type == "b" or any(mark in field.marks for mark in "*[{")
         tag = 1 if number < 16 else 2
         absent = 0 if optional else _kind(field.type).field(tag, _kind(field.type).empty)

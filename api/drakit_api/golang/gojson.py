@@ -203,7 +203,7 @@ class _Scanner:
         self._raw, self._at = raw, 0
 
     def document(self) -> None:
-        # What each level waits for; one of Python's levels for one of JSON's would not reach.
+        # The closing bracket of each open level; recursion would not reach deep enough.
         closing: list[int] = []
         while True:
             opened = self._value(closing)

@@ -28,7 +28,7 @@ _DATE: list[_Part] = [
 _ZONE: _Part = ("Z07:00", r"Z|[-+]\d{2}:\d{2}", "")
 _SECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}(?:[.,]\d+)?", "second"), _ZONE]
 _MICROSECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}", "second"), (".000000", r"[.,]\d{6}", ""), _ZONE]
-# What Go takes for no time at all (``IsZero``).
+# The time that is unset for Go (``IsZero``).
 ZERO = "0001-01-01T00:00:00Z"
 _RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 

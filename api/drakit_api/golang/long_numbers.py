@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-# What Python converts by itself (``sys.int_info.default_max_str_digits``).
+# So many digits Python converts by itself (``sys.int_info.default_max_str_digits``).
 FEW_DIGITS = 4300
 _SIGNED = re.compile("([+-]?)([0-9]+)")
 _INT64 = range(-(2**63), 2**63)
@@ -30,7 +30,7 @@ def write(value: int) -> str:
 def bounded(digits: str, maximum: int) -> int:
     """Parse unsigned decimal digits; return ``maximum + 1`` for any number above ``maximum``, without reading it."""
     significant = digits.lstrip("0") or "0"
-    # Bits are more than digits.
+    # A number has more bits than decimal digits.
     return maximum + 1 if len(significant) > maximum.bit_length() else min(int(significant), maximum + 1)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 # ``PluginInfo.type`` of a DRA driver (pluginregistration/v1/constants.go).
 DRA_PLUGIN_TYPE = "DRAPlugin"
 
-# Entries of ``PluginInfo.supported_versions``.
+# Values of ``PluginInfo.supported_versions``.
 DRA_V1 = "v1.DRAPlugin"
 DRA_V1BETA1 = "v1beta1.DRAPlugin"
 HEALTH_V1 = "v1.DRAResourceHealth"

@@ -20,7 +20,7 @@ from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.strict_reading import Place, Problems
 
 INCLUDES = 8
-# Of one ResourceSlice in seed 004: devices and mixins of all kinds together.
+# The most entries of one ResourceSlice in seed 004: devices and mixins of all kinds together.
 ENTRIES_PER_SLICE = 128
 
 _KINDS = {
@@ -158,7 +158,7 @@ def _size(place: str, mixin: Mapping[str, Any]) -> Iterator[str]:
     yield from pool_rules.too_many_properties(place, mixin)
     yield from pool_rules.too_many(f"{place}: counters", len(mixin.get("counters", {})), limits.COUNTERS_PER_SET)
     if mixin.get("counters") == {}:
-        # Beside other includes nobody would notice that it takes nothing.
+        # If a device also includes other mixins, nobody would notice that this one adds nothing.
         yield f"{place}: counters: required; a mixin without counters adds nothing"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from drakit_api.objects.value_names import value_name
 
 Shape = Callable[[Any, "Place", "Problems"], Any]
-# What a shape returns for a value that it could not read.
+# Returned by a shape for a value that it could not read.
 UNREADABLE: Final = object()
 
 

@@ -21,13 +21,13 @@ STORAGE_VERSION = "v1"
 
 _Convert = Callable[[Object], Object]
 
-# Preferred first (pkg/apis/resource/install/install.go).
+# The preferred version is first (pkg/apis/resource/install/install.go).
 _VERSIONS = ("v1", "v1beta2", "v1beta1", "v1alpha3")
 # Of a request in v1beta1, or of its ``exactly`` since: those that are set unless zero, and those that can be set to it.
 _REQUEST_VALUES = ("deviceClassName", "allocationMode", "count")
 _REQUEST_POINTERS = ("selectors", "adminAccess", "tolerations", "capacity", "derivedAttributes")
 _EXACTLY = frozenset(_REQUEST_VALUES + _REQUEST_POINTERS)
-# What conversion makes of an empty list or map in these is nothing at all.
+# An empty list or map in one of these fields is dropped by conversion.
 _DEVICE_CONTAINERS = frozenset({"attributes", "capacity", "consumesCounters", "taints"})
 
 

@@ -30,7 +30,7 @@ from drakit_api.objects.schema import Schema, Type
 from drakit_api.quantity import INT64_MAX
 
 _MAX_UNKNOWN = 100
-# Fields of each object itself, which say by what type it is read.
+# The fields of an object by which its type is found.
 _OF_THE_TYPE = ("kind", "apiVersion")
 _PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": dict, "struct": dict}
 
@@ -88,7 +88,7 @@ def decode_struct(
         raise DecodeError(prefix + str(error)) from None
     if notes.wrong_type:
         raise DecodeError(prefix + notes.wrong_type)
-    # What is repeated may be in an embedded object, which somebody else reads.
+    # A repeated field may be in an embedded object, which is read elsewhere.
     if strict and (notes.unknown or notes.repeated) and (complaints := _complaints(types, struct, obj)):
         raise DecodeError(f"{prefix}strict decoding error: {', '.join(complaints)}", complaints)
     return decoded
@@ -107,7 +107,7 @@ def _root_decoder(types: Schema, struct: str, go: str) -> Decoder:
 
 def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     """Make the decoder of a struct; ``owner`` and ``stack`` are the Go struct and field path that messages name."""
-    # A decoder for each field, and the type of values that it would return as they are.
+    # For each field its decoder, and the type of the values that need no decoding.
     fields: dict[str, tuple[type | None, Decoder]] = {}
     wrong = _wrong_type(kind, owner, stack)
 

@@ -82,7 +82,7 @@ def _encoder(kind: Type, as_sent: bool = False) -> Encoder:
             return _struct(kind, functools.partial(struct_encoder, as_sent=True))
         return _struct(kind, _bulky if structs.is_bulky(kind.struct) else struct_encoder)
     if kind.item is not None:
-        # What is empty comes back from the store as null: the store's protobuf knows no difference.
+        # An empty value comes back from the store as null, as protobuf knows no difference.
         return _container(kind, _encoder(kind.item, as_sent), empty=... if as_sent else None)
     zero = None if kind.pointer else _ZEROS.get(kind.shape)
     return lambda value: zero if value is None else value

@@ -38,7 +38,7 @@ def same_field(struct: str, field: str, left: ReadOnlyObject, right: ReadOnlyObj
 def comparison(types: Schema, struct: str) -> Comparison:
     """Make a function that compares two decoded objects of a struct; unknown fields are compared as Python does."""
     fields: dict[str, Comparison] = {}
-    # Those that Python's word is not enough for.
+    # Fields whose equality for Go is not that of Python's ``==``.
     with_texts = [field.name for field in types.flat_fields(struct) if _holds_texts(types, field.type)]
 
     def same(left: ReadOnlyObject, right: ReadOnlyObject) -> bool:

@@ -32,7 +32,7 @@ class _Fields:
     def having(self, obj: Object) -> list[Any]:
         """List the parts that have any of the fields: nearly always none, since nobody uses a disabled feature."""
         has_none = self.names.isdisjoint
-        # Of hundreds of attributes, that none has any is found out by one call.
+        # One call tells that none of hundreds of attributes has such a field.
         if has_none(chain.from_iterable(self.parts(obj))):
             return []
         return [part for part in self.parts(obj) if not has_none(part)]

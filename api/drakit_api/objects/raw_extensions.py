@@ -22,7 +22,7 @@ from drakit_api.kubernetes_objects import Object
 
 Texts = tuple[str | None, ...]
 
-# Kinds that have any.
+# The kinds that have fields of type RawExtension.
 KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"})
 PLURALS = frozenset({"resourceclaims", "resourceclaimtemplates", "deviceclasses"})
 _NAMES = (b'"parameters"', b'"data"')

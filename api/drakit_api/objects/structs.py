@@ -114,7 +114,7 @@ class _Shapes:
             return field.go, held, msgspec.field(name=field.name, default_factory=_EMPTY[kind.shape])
         if self._stored and not kind.pointer and kind.shape in _ZEROS:
             return field.go, held, msgspec.field(name=field.name, default=_ZEROS[kind.shape])
-        # What was sent as null becomes absent, which takes another object.
+        # A field that was sent as null becomes absent, which needs another struct.
         return field.go, held | None if self._stored else held, msgspec.field(name=field.name, default=None)
 
     def _type(self, kind: Type) -> Any:

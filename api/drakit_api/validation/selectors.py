@@ -26,7 +26,7 @@ _UNUSED = "must be referenced by at least one matchAttribute or distinctAttribut
 
 # Whether the expression is that of a selector, or of a derived attribute; and the expression.
 _Question = tuple[bool, str]
-# Its greatest cost, or why it is none.
+# By question: the greatest cost of the expression, or why it does not compile.
 Outcomes = Mapping[_Question, "int | cel.CelCompileError"]
 _known: ContextVar[Outcomes | None] = ContextVar("_known", default=None)
 

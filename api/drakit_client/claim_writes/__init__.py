@@ -74,7 +74,7 @@ async def annotate(connection: Connection, claim: ResourceClaim, annotations: di
 
 async def _stored(connection: Connection, claim: ResourceClaim, refusal: Invalid) -> tuple[Envelope, Claim]:
     """Read the claim in protobuf. Raises the refusal again where a server does not write protobuf."""
-    # Imported here: few processes ever meet such a claim.
+    # Imported here, as few processes ever need it.
     from google.protobuf.message import DecodeError
 
     from drakit_client.claim_writes.stored_claim_pb2 import Claim, Envelope

@@ -71,7 +71,7 @@ def trusting(authority: bytes | None, *, verify: bool = True) -> ssl.SSLContext:
     # PEM is ASCII, and so is all that ssl takes from memory; bundles have names of authorities between.
     text = None if authority is None else authority.decode("ascii", "ignore").strip()
     if text == "":
-        # To ssl that is as good as None.
+        # To ssl an empty text is the same as None.
         raise ValueError("it is empty")
     context = ssl.create_default_context(cadata=text)
     if not verify:

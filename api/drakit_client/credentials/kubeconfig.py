@@ -83,7 +83,7 @@ def read(path: str | Path | None = None, context: str | None = None) -> Access |
     _refuse(cluster, _NOT_IN_CLUSTERS)
     _refuse(user, _NOT_IN_USERS)
     known = ((top, _TOP), (of_context, _CONTEXT), (cluster, _CLUSTER), (user, _USER))
-    # Which of two tokens wins is not the same in all clients.
+    # Clients differ in which of two tokens they use.
     if any(fields.values.keys() - names for fields, names in known) or {"token", "tokenFile"} <= user.values.keys():
         return None
     return _access(cluster, user)
@@ -176,7 +176,7 @@ def _load(file: Path, *, is_default: bool) -> _Fields:
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        # Where, but not the line itself: it may be a secret.
+        # The error says where, but does not quote the line, which may be a secret.
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         problem = getattr(error, "problem", None) or "not text"

@@ -30,7 +30,7 @@ def _scratch(path: Path, ending: str, content: bytes | str) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     scratch = path.with_name(f".{path.name}.{ending}")
     try:
-        # What a killed process has left, or somebody else has put there to read along.
+        # A killed process has left it, or somebody else has put it there to read what is written.
         scratch.unlink(missing_ok=True)
         with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
-# Libraries whose DEBUG is about their own inside.
+# Libraries whose DEBUG messages are about their own internals.
 _TALKATIVE = ("asyncio", "grpc")
 
 F = TypeVar("F", bound=Callable[..., Any])

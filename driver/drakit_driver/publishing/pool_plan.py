@@ -17,9 +17,9 @@ from drakit_api.layouts.slice_names import slice_index
 from drakit_api.typed_objects import ResourceSlice
 from drakit_driver.publishing.slice_comparison import Spec, canonical
 
-# Set by the plan for the whole pool, or by its first slice for ever.
+# Fields that the plan sets for the whole pool, or that the first slice fixes.
 _OF_THE_POOL = ("pool",)
-# An int64 in the API.
+# The largest generation: the API has an int64.
 _NO_HIGHER_GENERATION = 2**63 - 1
 
 
@@ -60,7 +60,7 @@ def plan(desired: Sequence[Desired], existing: Sequence[ResourceSlice]) -> Plan:
     """Compare desired slices with all stored slices of the same pool (any generation, v1 form)."""
     generation = max((_generation(slice_) for slice_ in existing), default=0)
     if generation >= _NO_HIGHER_GENERATION:
-        # Somebody wrote it; nothing but removing everything makes room for a generation of ours.
+        # Somebody else wrote it; only the removal of all slices allows a lower generation.
         return Plan(1, list(existing), [], list(range(len(desired))))
     matched, obsolete = _match(desired, existing, generation)
     missing = [index for index in range(len(desired)) if index not in matched]

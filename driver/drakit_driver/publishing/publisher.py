@@ -88,10 +88,10 @@ class Publisher:
         self._desired: dict[str, list[Desired]] = {}
         self._dropped: dict[str, list[str]] = {}
         self._pools: dict[str, Pool] = {}
-        # The forms that the server takes, where it is not the pool's own.
+        # By pool: the form that the server accepts, if it is not the pool's own.
         self._forms: dict[str, Form] = {}
         self._synced: set[str] = set()
-        # Pools of which nothing has changed since their last sync began.
+        # Pools that have not changed since their last sync began.
         self._unchanged: set[str] = set()
         self._progress = asyncio.Condition()
         self._reminders = Reminders(remind_seconds)

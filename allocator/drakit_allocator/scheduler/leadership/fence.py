@@ -67,7 +67,7 @@ class Gap:
         return f"{self.kind} {metadata['namespace']}/{metadata['name']}"
 
 
-# Called with a gap when it is found, and again when there is another reason for it.
+# Called with a gap when it is found, and again if the reason for it changes.
 Tell = Callable[[Gap], None]
 
 
@@ -85,7 +85,7 @@ class Fence:
     async def put_up(self) -> None:
         """Renew the versions of all claims and waiting pods. Raises ``LeaseLost``, or what a list can raise."""
         self._gaps.clear()
-        # A value that no object has: the same again would change nothing.
+        # A value that no object has yet; writing the value that it has would change nothing.
         token = secrets.token_hex(8)
         listed = await self._connection.list(RESOURCE_CLAIMS)
         waiting = await self._connection.list(PODS, field_selector=_WITHOUT_NODE)

@@ -49,7 +49,7 @@ NAMESPACE, NAME = "kube-system", "drakit-scheduler"
 # coordination.k8s.io/v1 LeaseSpec: an int32, after which there is no larger one.
 _TRANSITIONS = 2**31
 WAITING = "drakit.dev/waiting"
-# Names the scheduler that gave the lease up with nothing left on its way.
+# An annotation: the scheduler that released the lease when all its writes were answered.
 CLEAN = "drakit.dev/clean"
 
 
@@ -71,7 +71,7 @@ class LeaseTimes:
     duration: float = 15.0
     deadline: float = 10.0
     retry: float = 2.0
-    # How long a holder keeps the lease before it passes it on to a scheduler of another name.
+    # For how many seconds a holder keeps the lease before it passes it on to a scheduler of another name.
     turn: float = 1.0
 
 
@@ -95,7 +95,7 @@ class Lease:
         self._object: Object | None = None
         self._observed: Any = None
         self._observed_at = float("-inf")
-        # Whether nothing that was decided before this term can be written any more.
+        # Whether writes that were decided before this term are refused by now.
         self._is_fenced = False
         self._changed = asyncio.Event()
         self._reflector = Reflector(

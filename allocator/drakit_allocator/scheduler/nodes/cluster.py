@@ -15,7 +15,7 @@ from drakit_allocator.scheduler.nodes import node_taints, resources
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_api.kubernetes_objects import Object
 
-# Told the name of a node whose free resources or properties changed; None when nodes came or went.
+# Called with the name of a node whose free resources or properties changed; with None if nodes came or went.
 Observer = Callable[[str | None], None]
 
 _ZONE_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")

@@ -20,7 +20,7 @@ from drakit_allocator.scheduler.nodes.scores import Scorer
 
 log = logging.getLogger(__name__)
 
-# Signatures remembered; each costs one set insertion for each change of a node.
+# So many signatures are remembered; each costs one set insertion for each change of a node.
 _REMEMBERED = 64
 
 _ODD = Rejection(NODE_NAME, ("node(s) cannot be judged, see the scheduler's log",))

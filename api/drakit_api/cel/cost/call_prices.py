@@ -51,7 +51,7 @@ def size(value: Any) -> int:
     return 1
 
 
-# What costs as much as its result is large.
+# Functions whose cost is the size of their result.
 PRICED_BY_RESULT = frozenset({"slice", "lists.range", "reverse", "join"})
 
 

@@ -35,7 +35,7 @@ _INSTRUCTION = 32
 _STEPS = 4
 # The search for each next match may look at all that is left: so many bytes of it for one of the budget.
 _SCANNED = 16
-# Longer patterns are not remembered.
+# Patterns of more characters than this are not remembered.
 _REMEMBERED = 1024
 _QUOTED_OR_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 

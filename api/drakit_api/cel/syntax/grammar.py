@@ -26,7 +26,7 @@ def parser(transformer: Transformer[Any, Any]) -> Lark:
     kept = json.loads(TABLES.read_text(encoding="utf-8"), object_hook=_with_numbers)
     if kept["made of"] != _origin():
         return _built(transformer)
-    # What lark's own stand-alone parsers are loaded with; it has no types.
+    # The function with which lark loads its stand-alone parsers; it has no types.
     loaded: Lark = Lark._load_from_dict(kept["data"], kept["memo"], transformer=transformer)  # type: ignore[no-untyped-call]
     return loaded
 

@@ -64,7 +64,7 @@ def _expand_has(call: Call) -> Node:
     if call.function != "has" or len(call.arguments) != 1:
         return call
     argument = call.arguments[0]
-    # Of has(has(x.y)) the inner one is such a field, too.
+    # In has(has(x.y)), the argument of the outer has() is such a field as well.
     if not isinstance(argument, Select) or argument.optional:
         raise MacroError(argument.position, "invalid argument to has() macro")
     return Select(call.position, argument.operand, argument.name, presence=True)

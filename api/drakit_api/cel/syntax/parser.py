@@ -51,7 +51,7 @@ def parse(source: str) -> Node:
         if not too_deep:
             return tree
         raise CelCompileError("compilation failed: " + describe(source, [Problem(-1, too_deep)]))
-    # Only now: it brings ANTLR's runtime, which takes longer to load than all else that parses.
+    # Imported here: it loads ANTLR's runtime, which takes longer than all else that parses.
     from drakit_api.cel.syntax import syntax_errors
 
     problems, names = syntax_errors.find(source)

@@ -36,7 +36,7 @@ _MOST_RECOVERIES = 30
 _MOST_SKIPPED = 256
 # Python calls for each rule within a rule, of which there are at most LIMIT of each kind.
 _CALLS = LIMIT * 24
-# What cel-go makes of the one complaint about a keyword behind a dot.
+# The error that cel-go rewrites: a keyword after a dot.
 _KEYWORD_BEHIND_DOT = re.compile(r"no viable alternative at input '.(true|false|null)'")
 _raised_limit = threading.Lock()
 

@@ -16,7 +16,7 @@ from typing import Final
 from drakit_api.cel.errors import CostExceeded
 
 MOST: Final = 32 * 1024 * 1024
-# What is folded while compiling is kept as long as the expression is: only what is small.
+# Constants computed while compiling are kept as long as the expression, so only small ones are.
 _FOLDED: Final = 4096
 # Bytes of a list's place, of a small object in it, and the work of comparing or formatting one element.
 PLACE: Final = 8

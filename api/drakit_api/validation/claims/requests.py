@@ -18,7 +18,7 @@ from drakit_api.validation.items import Rule, declared_list, declared_objects, d
 from drakit_api.validation.selectors import DerivedAttributes, declared_derived_attribute, selectors
 from drakit_api.validation.taints import declared_toleration, toleration
 
-# Names of subrequests by request name.
+# The names of a request's subrequests, by its name.
 RequestNames = dict[str, set[str]]
 _ALLOCATION_MODES = ["All", "ExactCount"]
 _NOT_A_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"

@@ -25,7 +25,7 @@ from drakit_api.validation.slices.ordinary import is_ordinary
 _WAYS = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 
 
-# Devices by their index: those that the rules have to look at.
+# The devices that the rules have to look at, each with its index.
 Devices = Sequence[tuple[int, dict[str, Any]]]
 
 

@@ -25,11 +25,11 @@ from drakit_driver.profiles.reading.layout_files import documents
 from drakit_driver.profiles.reading.profile import Profile, Wanted, device_class
 
 DRIVER = "gpu.nvidia.com"
-# Of the driver and CUDA release that the mock claims to run.
+# The versions of driver and CUDA that the mock reports.
 DRIVER_VERSION = "580.126.20"
 CUDA_VERSION = "13.0.0"
 
-# Nobody builds larger machines, and a typing error should not publish a thousand slices.
+# Nobody builds larger machines, and a mistyped number should not publish a thousand slices.
 MOST_GPUS = 64
 
 CAPACITIES = ("memory", "multiprocessors", "copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
