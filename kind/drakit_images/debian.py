@@ -46,7 +46,7 @@ _LEFT_OUT = re.compile(
     r"|var/(cache|log|tmp)/.+|var/lib/apt/lists/.+"
 )
 _DEPENDENCY = re.compile(r"[a-z0-9][a-z0-9+.-]+")
-# What debootstrap says where Debian's keys are not here, or too old.
+# What debootstrap says if Debian's keys are missing or too old.
 _NO_KEYS = re.compile(r"^E: (Keyring-based check was requested|Release signed by unknown key)", re.MULTILINE)
 _VIRTUAL_TOP = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
@@ -109,7 +109,7 @@ def _make(file: Path, report: Report, mirror: str) -> None:
 
 
 def _debootstrap(root: Path, mirror: str, log: Path) -> None:
-    # By itself it runs what it cannot check, as root, where Debian's keys are not here.
+    # Without Debian's keys, debootstrap would run packages that it cannot verify, as root.
     options = ["--variant=minbase", "--force-check-gpg", f"--include={','.join(PACKAGES)}"]
     command = [*_own_mounts(), "debootstrap", *options, SUITE, str(root), mirror]
     log.unlink(missing_ok=True)

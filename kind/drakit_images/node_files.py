@@ -138,7 +138,7 @@ def entries(module: KindModule, assets: Assets) -> Iterator[Entry]:
     yield Entry(path="usr/local/bin/crictl", contents=_CRICTL)
     for unit in _UNITS:
         yield Entry(path=f"etc/systemd/system/multi-user.target.wants/{unit}.service", link=f"../{unit}.service")
-    # It would register handlers in the kernel, for the whole machine.
+    # This unit would register handlers in the kernel, for the whole machine.
     yield Entry(path="etc/systemd/system/systemd-binfmt.service", link="/dev/null")
     yield Entry(path="etc/systemd/journald.conf.d/kind.conf", contents=b"[Journal]\nReadKMsg=no\n", mode=0o644)
     yield Entry(path="etc/kubernetes/manifests")

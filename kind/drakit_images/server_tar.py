@@ -22,7 +22,7 @@ _BINARIES = ("kubeadm", "kubelet", "kubectl")
 _STATIC = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 # Every extension of iptables comes with it, and libc with libm: a missing library breaks Services without a message.
 _PROXY_PACKAGES = ("iptables", "nftables", "conntrack", "kmod")
-# What update-alternatives has made in the root is in no package.
+# Links that update-alternatives has made in the root belong to no package.
 _PROXY_LINKS = {
     f"usr/sbin/{family}{suffix}": "xtables-nft-multi"
     for family in ("iptables", "ip6tables")

@@ -16,7 +16,7 @@ NODE_PROGRAM_START = 90.0
 NODE_PROGRAM_STOP = 10.0
 IMAGE_IMPORT = 60.0
 NODES_READY = 60.0
-# For another process that undoes what an earlier cluster has left.
+# Seconds to wait for another process that removes what an earlier cluster has left.
 UNDO_WAIT = 60.0
 # Control groups, interfaces and the guard, one after the other.
 PREMISES_LEAVE = 60.0

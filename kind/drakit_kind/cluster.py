@@ -21,7 +21,7 @@ _CLUSTER_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 # A kubelet's certificate is for system:node:NAME, and a common name has 64 letters (X.520, ub-common-name).
 _REAL_NODE_NAME_LENGTH = 52
 
-# Told of each step that takes long.
+# Called with each step that takes long.
 Report = Callable[[str], None]
 
 

@@ -11,7 +11,7 @@ from types import FrameType
 
 import click
 
-# As shells say it: 128 and the number of SIGINT.
+# The exit status that shells give: 128 plus the number of SIGINT.
 INTERRUPTED_STATUS = 130
 _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from drakit_api.features import FeatureGates
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, minor_version
 
-# What each component runs; etcd goes with the API server, and stays while that is restarted.
+# The programs of each component; etcd starts and stops with the cluster's API server, but stays while that restarts.
 PROGRAMS: dict[Component, tuple[str, ...]] = {
     "apiserver": ("etcd", "kube-apiserver"),
     "controllers": ("kube-controller-manager",),

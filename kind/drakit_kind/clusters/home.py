@@ -26,7 +26,7 @@ from drakit_kind.clusters import short_paths, temporary
 # The longest path is that of a driver's registration socket: two instances of one that is updated, with a name of 34
 # characters (RollingUpdateRegistrarSocketFile in k8s.io/dynamic-resource-allocation/kubeletplugin).
 _NODE_SOCKET = "/n/{}/plugins_registry/" + "d" * 34 + "-" + "u" * 11 + "-reg.sock"
-# What fits at least, or the cluster is refused.
+# The cluster is refused if not even this path fits.
 _SHORT_NODE_SOCKET = "/n/{}/plugins_registry/gpu.nvidia.com-reg.sock"
 _OWN_SOCKET = "/control.sock"
 # In the environment of all that a cluster's process starts: the cluster's directory. It tells whose they are.

@@ -23,10 +23,10 @@ from drakit_kind.clusters.previous_context import IsRunning
 from drakit_kind.interrupts import held_back
 
 _LISTS = ("clusters", "contexts", "users")
-# Others hold the lock for as long as it takes to read and to write a file.
+# Others hold the lock only while they read and write a file.
 _LOCK_SECONDS = 10.0
 _LOCK_PAUSE = 0.02
-# In our lock files; theirs are empty.
+# The content of drakit's lock files; those of kubectl are empty.
 _LOCK_MARK = b"drakit\n"
 
 

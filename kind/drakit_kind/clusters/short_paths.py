@@ -20,9 +20,9 @@ SOCKET_BYTES = 107
 _PLACE = Path("/tmp")  # noqa: S108  # only links are there, and whose they are is looked at
 _PREFIX = "dk-"
 _NAMES = f"{_PREFIX}{'[0-9a-f]' * 8}"
-# What all of them look like.
+# The pattern of all short paths.
 PATTERN = f"{_PLACE}/{_NAMES}"
-# Somebody else may have a name that we want.
+# Another process may have taken the name already.
 _TRIES = 4
 
 

@@ -49,7 +49,7 @@ def remove(directory):
 for directory in sys.stdin.buffer.read().split(b"\\0")[:-1]:
     threading.Thread(target=remove, args=[directory]).start()
 """
-# How long drivers and containers that are ending may still write.
+# For how many seconds drivers and containers that are ending may still write.
 _REMOVE_SECONDS, _PAUSE = 10.0, 0.05
 _NOTHING_LEFT_SECONDS = 1.0
 # Eight letters and digits: the paths of unix sockets that lie below are bounded.

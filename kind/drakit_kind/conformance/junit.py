@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from drakit_kind.conformance.records import STORY, Record
 from drakit_kind.conformance.runs import Run
 
-# What XML 1.0 cannot hold (its production ``Char``): logs have colours.
+# Characters that XML 1.0 cannot hold (its production ``Char``), as logs with colours have.
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

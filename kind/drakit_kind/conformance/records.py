@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 Outcome = Literal["passed", "failed", "skipped", "unrun"]
-# What users read: where a story is left out, pytest says that it is skipped.
+# pytest's words for outcomes, and those in reports.
 NAMES: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "left out", "unrun": "not run"}
 # The file of a run that has them.
 RECORDS = "records.jsonl"

@@ -212,21 +212,21 @@ def _pytest(configuration: Configuration, directory: Path, plugins: Sequence[str
 
 def _stories(configuration: Configuration) -> list[str]:
     chosen = suite() / "matrix" if configuration.matrix else suite()
-    # As in the source tree: `from e2e.ledger import ...`.
+    # Imports work as in the source tree: `from e2e.ledger import ...`.
     path = ["-o", f"pythonpath={shlex.quote(str(suite().parent))}"]  # a list, which pytest splits as a shell does
     return [str(chosen), "-c", str(_HERE / "pytest.ini"), "--rootdir", str(suite()), *path]
 
 
 def _at_once(configuration: Configuration, jobs: int | None) -> list[str]:
     chosen = jobs or configuration.at_once
-    # One at a time needs no other process than pytest's own.
+    # If stories run one at a time, pytest's own process is enough.
     return ["-n", "0"] if chosen == 1 else ["-n", str(chosen), "--dist", "worksteal"]
 
 
 def _problem(status: int, records: Sequence[Record]) -> str:
     failed = [record for record in records if record.outcome == "failed"]
     if status == _FAILED and not failed:
-        # As a module that cannot be imported, in a worker; or a story that ended the process.
+        # For example a module that cannot be imported in a worker, or a story that ended the process.
         return "pytest failed outside of any story; what it says stands above"
     if status not in _DONE and not (status == _STOPPED and failed):
         return f"pytest ended with status {status}; what it says stands above"

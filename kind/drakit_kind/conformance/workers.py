@@ -37,6 +37,6 @@ class _Waiting:
             return
         deadline = time.monotonic() + _SECONDS
         for worker in self._workers:
-            # It says that it was interrupted, or that time is over.
+            # The exception says that the run was interrupted, or that time is over.
             with contextlib.suppress(Exception):
                 worker.channel.waitclose(max(0.0, deadline - time.monotonic()))

@@ -121,7 +121,7 @@ def kube_apiserver(
         "endpoint-reconciler-type": "none",
         "service-cluster-ip-range": _SERVICE_CIDR,
         "authorization-mode": "Node,RBAC",
-        # As installers of clusters set it: drivers that run in pods want it.
+        # Installers of clusters set this flag, and drivers that run in pods need it.
         "allow-privileged": "true",
         "enable-admission-plugins": "NodeRestriction",
         "client-ca-file": authority.certificate,
@@ -167,7 +167,7 @@ def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour
         "kubeconfig": site.kubeconfig(CONTROLLER_MANAGER),
         "use-service-account-credentials": "true",
         "service-account-private-key-file": site.authority.signing_key("service-accounts").key,
-        # What pods get in kube-root-ca.crt.
+        # The certificate that pods get in the ConfigMap kube-root-ca.crt.
         "root-ca-file": site.credential("root-ca.crt", site.access.certificate or b""),
         "kube-api-qps": _QPS,
         "kube-api-burst": _BURST,

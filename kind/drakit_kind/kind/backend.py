@@ -214,7 +214,7 @@ class KindCluster(Cluster):
             what="available",
         )
         if ours:
-            # Only now: its own pod had to be placed by somebody.
+            # Only at this point, because kube-scheduler had to place the pod of drakit's own.
             self._restarts.remove("scheduler")
 
     def stop(self) -> None:

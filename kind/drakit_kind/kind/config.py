@@ -17,15 +17,15 @@ from drakit_kind.clusters.flags import Behaviour
 from drakit_kind.clusters.known_gates import known_gates
 from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, settable_gates
 
-# Of a cluster: drakit-NAME-abcdef-control-plane is a host name (man 7 hostname).
+# The longest name of a cluster: drakit-NAME-abcdef-control-plane is a host name (man 7 hostname).
 _NAME_LENGTH = 35
-# In kubeadm's ClusterConfiguration.
+# Names of the components in kubeadm's ClusterConfiguration.
 _SECTIONS: Mapping[Component, str] = {
     "apiserver": "apiServer",
     "controllers": "controllerManager",
     "scheduler": "scheduler",
 }
-# What static pods and their containers are called, too.
+# The names of static pods, and of their containers, too.
 MAIN_PROGRAMS: Mapping[Component, str] = {
     "apiserver": "kube-apiserver",
     "controllers": "kube-controller-manager",

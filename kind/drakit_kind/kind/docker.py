@@ -18,7 +18,7 @@ _CALL_SECONDS = 60.0
 _LOAD_SECONDS = 300.0
 # pkg/cluster/internal/providers/docker of kind.
 _CLUSTER_LABEL = "io.x-k8s.kind.cluster"
-# As older and newer versions of docker say it, in lower case.
+# The error of older and of newer versions of docker, in lower case.
 _NOBODY_THERE = ("cannot connect to the docker daemon", "failed to connect to the docker api")
 
 

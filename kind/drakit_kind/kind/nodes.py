@@ -21,7 +21,7 @@ _COPY_SECONDS = 60.0
 # What the container runtime writes in front of each line: time, stream, and whether the line is full or a part.
 _LOG_PREFIX = re.compile(r"^\S+ std(out|err) [FP] ", re.MULTILINE)
 _CTR = ("ctr", "--namespace", "k8s.io")
-# Not in /tmp, which is memory of the node that `docker cp` does not see.
+# Not in /tmp: that is a tmpfs of the node, which `docker cp` does not see.
 _IMAGE_FILE = "/kind/drakit-image.tar"
 # Every node image has one, and the control plane the rights for it.
 _KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")

@@ -114,7 +114,7 @@ class Restarts:
     def _present_log(self, program: str) -> str:
         if log := "".join(self._nodes.component_log(program, uid) for uid in self._uids(program)):
             return log
-        # It has not started, e.g. for want of an image: then the kubelet knows why.
+        # The container has not started, for example because its image is missing; the kubelet says why.
         journal = self._nodes.journal(self._nodes.control_plane, "kubelet").splitlines(keepends=True)
         return "".join(line for line in journal if program in line)
 

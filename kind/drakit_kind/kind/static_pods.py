@@ -8,7 +8,7 @@ from copy import deepcopy
 from drakit_api.kubernetes_objects import Object
 
 MANIFESTS = "/etc/kubernetes/manifests"
-# What a restart may give or take; other flags stay as kubeadm wrote them.
+# The flags that a restart may set or remove; others stay as kubeadm wrote them.
 _CHANGING = ("feature-gates", "emulated-version")
 
 

@@ -25,7 +25,7 @@ from drakit_kind.processes.drivers import driver_name, pools_of
 NAMESPACE = "drakit-system"
 NAME_LABEL = "app.kubernetes.io/name"
 _RBAC, _ADMISSION = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
-# Of all that the manifests have.
+# The resources of all kinds of object in the manifests.
 RESOURCES = BY_KIND | {
     resource.kind: resource
     for resource in (

@@ -27,7 +27,7 @@ from drakit_kind.kubernetes.releases import (
 
 DIRECTORY_VARIABLE = "DRAKIT_KUBERNETES_DIR"
 
-# Those whose --version is that of the Kubernetes release.
+# Programs whose --version is that of the Kubernetes release.
 _TELL_VERSION = ("kube-apiserver", "kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy")
 _VERSION_SECONDS = 30.0
 

@@ -23,10 +23,10 @@ _SILENT_SECONDS = 60.0
 _CHUNK = 1 << 18
 _MOST_BYTES = 1 << 30  # ten times the largest of these files
 _MOST_TEXT_BYTES = 1 << 20
-# Bytes as they were published: a checksum is of those.
+# Ask for the published bytes, without compression: the checksum is of those.
 _HEADERS = {"Accept-Encoding": "identity"}
 
-# Told how many bytes came so far, and of how many (None: the server does not say).
+# Called with the bytes received so far, and of how many (None if the server does not say).
 OnBytes = Callable[[int, int | None], None]
 
 

@@ -93,7 +93,7 @@ OF_KUBERNETES = {
     ),
 }
 
-# What a cluster needs besides, and works with every version: pinned with the newest one.
+# Other programs that a cluster needs; they work with every version and are pinned with the newest one.
 BESIDES = {
     "etcd": Main(
         "etcd's own, pinned by this module's go.mod",

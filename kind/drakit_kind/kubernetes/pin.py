@@ -24,7 +24,7 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.kubernetes import mains, toolchain
 from drakit_kind.kubernetes.releases import checked_version, modules_directory, pinned_releases
 
-# What the newest version's module has besides Kubernetes.
+# Modules besides Kubernetes that the newest version's module requires.
 BESIDES = {
     "github.com/containerd/containerd/v2": "v2.4.2",
     "github.com/containernetworking/plugins": "v1.9.1",
@@ -71,7 +71,7 @@ def write_module(version: str, modules: Path, *, besides: bool) -> dict[str, tup
             main.parent.mkdir(parents=True)
             main.write_text(mains.source(name))
         _run(go, ["mod", "tidy"], new, "-mod=mod")
-        # Whatever a build needs is in go.mod and go.sum now, or this fails.
+        # This fails if a build needs anything that is not in go.mod and go.sum.
         packages = ["./cmd/...", *(mains.PLUGINS.values() if besides else ())]
         _run(go, ["list", "-deps", "-f", "", *packages], new, "-mod=readonly")
         raised = _raised(upstream, _read_go_mod(go, new / "go.mod"))

@@ -46,7 +46,7 @@ from drakit_kind.processes.drivers import DriverProcess, pools_of
 from drakit_kind.processes.ports import free_port
 
 _ANSWER_SECONDS = 10.0
-# What a client can send after "Bearer", and a server takes for one word.
+# What may follow "Bearer" in a header: one word.
 _TOKEN = re.compile(r"[!-~]+")
 
 

@@ -18,7 +18,7 @@ from drakit_kind.clusters.known_gates import gates_of
 
 PORT = 10250
 HEALTH_PORT = 10248
-# How soon a failed preparation is retried, among others; the default is a minute.
+# Among other things, how soon a failed preparation is retried; the default is a minute.
 SYNC_FREQUENCY = "5s"
 
 

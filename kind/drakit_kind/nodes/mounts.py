@@ -32,7 +32,7 @@ def mounts(text: str | None = None) -> list[Mount]:
 def mount_of(path: Path, among: Iterable[Mount]) -> Mount | None:
     """Find the mount that an absolute path without symbolic links is in."""
     above = [mount for mount in among if path.is_relative_to(mount.point)]
-    # Of several at one place the last one is seen.
+    # If several are mounted at one place, the last one is visible.
     return max(enumerate(above), key=lambda item: (len(item[1].point.parts), item[0]))[1] if above else None
 
 

@@ -27,7 +27,7 @@ _COVERS = {
 _PLUGINS = ("plugins", "plugins_registry")
 _CDI = Path("/run/cdi")
 COVERED = (*_COVERS, _CDI)
-# What a kubelet sets: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
+# The settings that a kubelet makes: setupKernelTunables in pkg/kubelet/cm/container_manager_linux.go.
 SETTINGS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",

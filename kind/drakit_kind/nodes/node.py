@@ -88,7 +88,7 @@ class Node:
         (place.networks / "10-pods.conflist").write_text(network)
         config = place.directory / "containerd.toml"
         settings = self._containerd_settings(binaries)
-        # What a reboot clears away too.
+        # A reboot would clear this directory, too.
         await in_thread(shutil.rmtree, settings.directory / "state", ignore_errors=True)
         config.write_text(containerd_config(settings))
         await in_thread(self._mounts.open)

@@ -78,7 +78,7 @@ def _spec(config: pytest.Config, gates: Mapping[str, bool]) -> ClusterSpec:
     from drakit_kind.clusters.backends import real_components
     from drakit_kind.testing.features_off import run_version
 
-    # Of the environment, programs are looked for there whoever starts a cluster.
+    # Of the environment: every start of a cluster looks for programs there.
     in_environment = read(config, "kubernetes-dir").origin is Origin.ENVIRONMENT
     programs = None if in_environment else path(config, "kubernetes-dir")
     count = number(config, "cluster-nodes")

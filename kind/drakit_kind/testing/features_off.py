@@ -15,7 +15,7 @@ from drakit_kind.cluster import KUBERNETES_VERSION, minor_version, tagged_versio
 from drakit_kind.clusters.known_gates import known_gates
 from drakit_kind.testing.settings.values import backend, text
 
-# Of --drakit-feature-gates: whatever the chosen stories need.
+# The value of --drakit-feature-gates that means: whatever the chosen stories need.
 NEEDED = "needed"
 _GATES: pytest.StashKey[Mapping[str, bool]] = pytest.StashKey()
 

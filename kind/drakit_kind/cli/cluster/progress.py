@@ -11,7 +11,7 @@ import click
 from drakit_kind.cluster import COMPONENTS, ClusterSpec, Report, silent
 from drakit_kind.interrupts import INTERRUPTED_STATUS
 
-# From here on a start takes longer than two seconds: nodes with drivers, and any nodes.
+# From these numbers on (nodes with drivers, all nodes) a start takes more than two seconds.
 _MANY_DRIVEN_NODES, _MANY_NODES = 25, 2000
 
 

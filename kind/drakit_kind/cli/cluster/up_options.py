@@ -15,9 +15,9 @@ from drakit_kind.clusters.home import ClusterHome
 TPU_NODES = 4
 DEFAULT_NODES = 1 + TPU_NODES
 
-# What was tried; each takes some 10 MB.
+# The most that was tried; each takes some 10 MB.
 _MOST_DRIVEN_NODES = 1000
-# Of these options a spec has the value as it is.
+# Options whose value is in the spec as it is.
 _AS_THEY_ARE = ("name", "version", "emulated_version", "port", "token", "tls", "scheduler")
 
 

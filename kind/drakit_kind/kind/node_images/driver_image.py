@@ -44,7 +44,7 @@ _PACKAGES = (
 )
 # grpc and re2 are C++.
 _DEBIAN_PACKAGES = ("python3", "libstdc++6")
-# As driver/Dockerfile has it.
+# The same entry point as in driver/Dockerfile.
 _ENTRYPOINT = ["drakit"]
 _USER = "65532:65532"
 _BUILD_LABEL = "drakit.build"

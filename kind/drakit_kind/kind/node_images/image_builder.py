@@ -19,7 +19,7 @@ from drakit_kind.kubernetes.assets import Assets
 PACKAGE = "drakit_images"
 # Says of an image what it was made from here.
 INPUTS_LABEL = "drakit.inputs"
-# What docs/kind.md names: without all of these no node image is made.
+# Named in docs/kind.md: without all of these no node image is made.
 BINARIES = (
     "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubeadm", "kubelet", "kubectl",
     "etcd", "pause", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap",

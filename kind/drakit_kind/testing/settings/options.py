@@ -10,7 +10,7 @@ import pytest
 _BACKENDS = ("embedded", "binaries", "kind")
 DEFAULT_BACKEND = "embedded"
 DEFAULT_NODES = 5
-# One for each host of a pool of 4x4 TPU chips, the largest that a story asks for.
+# One node for each host of a pool of 4x4 TPU chips, the largest that a story asks for.
 DEFAULT_KIND_NODES = 4
 _PREFIX = "drakit"
 
@@ -100,7 +100,7 @@ OPTIONS = (
     ),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
-# What a cluster is started with, and what only one in kind is.
+# Options with which a cluster is started, and those that only kind clusters have.
 STARTED_WITH = tuple(
     BY_NAME[name]
     for name in (
