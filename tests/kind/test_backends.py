@@ -80,7 +80,7 @@ def test_programs_are_asked_for_only_where_they_are_started(tmp_path: Path) -> N
 @pytest.mark.parametrize(("real", "refused"), [(frozenset({"kubelet"}), True), (frozenset(), False)])
 def test_a_real_kubelet_emulates_no_other_version(real: frozenset[Component], refused: bool) -> None:
     cluster = LocalCluster(ClusterSpec(real=real, nodes=["node-1"]), ClusterHome.of("never-started"))
-    says = "a kubelet has no emulated version; name a version" if refused else "the cluster's process does not answer"
+    says = "a kubelet has no emulated version; name a version" if refused else "the cluster's process does not run"
     with pytest.raises(ClusterError, match=says):
         cluster.restart("kubelet", emulated_version="1.36")
 
