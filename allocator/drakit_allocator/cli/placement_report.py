@@ -12,6 +12,7 @@ from drakit_allocator.explanation import Explanation, explanation_json
 from drakit_allocator.explanation.phrases import effect_text, some_of
 from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_allocator.inputs.placement import Placed
+from drakit_client.processes.text_columns import aligned
 
 Form = Literal["text", "json", "yaml"]
 _HEADER = ("CLAIM", "NODE", "REQUEST", "DEVICE")
@@ -28,7 +29,7 @@ def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
         for claim in one.allocated
         for result in claim["status"]["allocation"]["devices"].get("results") or ()
     ]
-    lines = _aligned([_HEADER, *rows]) if rows else []
+    lines = aligned([_HEADER, *rows]) if rows else []
     for one in placed:
         if not one.node and tells_why:
             lines += ["", *_refused(one)] if lines else _refused(one)
@@ -42,11 +43,6 @@ def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
 
 def _device(result: dict[str, Any]) -> str:
     return f"{result['driver']}/{result['pool']}/{result['device']}"
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _refused(one: Placed) -> list[str]:

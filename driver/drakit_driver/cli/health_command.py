@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from drakit_client.processes.output_option import Format, output_option
+from drakit_client.processes.text_columns import aligned
 from drakit_driver.cli.run_command import KUBELET_DIR
 
 if TYPE_CHECKING:
+    from drakit_driver.plugin.health import DeviceKey
     from drakit_driver.plugin.health_control import Change, Report
 
 _STATES = ("healthy", "unhealthy", "unknown")
@@ -57,11 +60,13 @@ def health(
     if message is not None and state is None:
         raise click.UsageError("--message goes with a device and its state")
     found = _running(kubelet_dir, driver_name)
-    if device is not None:
-        found = _having(found, device)
-    if device is not None and state is not None:
-        found = {socket: _set(socket, device, state, message or "") for socket in found}
-    _show([(report, each) for report in found.values() for each in report.devices if _is(each, device)], output)
+    key = None if device is None else _key_of(device)
+    if key is not None:
+        found = _having(found, key)
+    if key is not None and state is not None:
+        found = {socket: _set(socket, key, state, message or "") for socket in found}
+    devices = [(report, each) for report in found.values() for each in report.devices]
+    _show([(report, each) for report, each in devices if key in (None, (each.pool, each.device))], output)
 
 
 def _running(kubelet_dir: str, driver_name: str | None) -> dict[Path, Report]:
@@ -100,35 +105,34 @@ def _nobody(kubelet_dir: str, driver_name: str | None, directories: list[Path]) 
     )
 
 
-def _having(found: Mapping[Path, Report], device: str) -> dict[Path, Report]:
-    """Choose the drivers that have a device: one driver, on one or several nodes."""
-    from drakit_driver.plugin.health import what_there_is
-
+def _key_of(device: str) -> DeviceKey:
     pool, _, name = device.rpartition("/")
     if not pool or not name:
         raise click.UsageError(f"{device!r}: name a device as POOL/DEVICE; `drakit driver health` lists them")
-    having = {socket: report for socket, report in found.items() if any(_is(each, device) for each in report.devices)}
+    return pool, name
+
+
+def _having(found: Mapping[Path, Report], key: DeviceKey) -> dict[Path, Report]:
+    """Choose the drivers that have a device: one driver, on one or several nodes."""
+    from drakit_driver.plugin.health import what_there_is
+
+    keys = {socket: [(each.pool, each.device) for each in report.devices] for socket, report in found.items()}
+    having = {socket: report for socket, report in found.items() if key in keys[socket]}
     if not having:
-        keys = [(each.pool, each.device) for report in found.values() for each in report.devices]
-        raise click.ClickException(what_there_is(keys, pool, name))
+        raise click.ClickException(what_there_is(chain.from_iterable(keys.values()), *key))
     if len(drivers := {report.driver for report in having.values()}) > 1:
-        raise click.ClickException(f"{device} is of {', '.join(sorted(drivers))}: choose one with --driver-name")
+        raise click.ClickException(f"{'/'.join(key)} is of {', '.join(sorted(drivers))}: choose one with --driver-name")
     return having
 
 
-def _set(socket: Path, device: str, state: str, message: str) -> Report:
+def _set(socket: Path, key: DeviceKey, state: str, message: str) -> Report:
     from drakit_client.processes.control import ControlError
     from drakit_driver.plugin import health_control
 
-    pool, _, name = device.rpartition("/")
     try:
-        return health_control.call(socket, health_control.Change(pool, name, state.capitalize(), message))
+        return health_control.call(socket, health_control.Change(*key, state.capitalize(), message))
     except ControlError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _is(change: Change, device: str | None) -> bool:
-    return device in (None, f"{change.pool}/{change.device}")
 
 
 def _show(devices: list[tuple[Report, Change]], output: Format | None) -> None:
@@ -146,6 +150,4 @@ def _show(devices: list[tuple[Report, Change]], output: Format | None) -> None:
     for report, each in devices:
         shown = " ".join(each.message.split())
         rows.append((report.driver, report.node, f"{each.pool}/{each.device}", each.health, shown))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        click.echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    click.echo("\n".join(aligned(rows)))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from drakit_client.processes.text_columns import aligned
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.clusters.home import ClusterHome, named_homes
 from drakit_kind.local.backend import LocalCluster
@@ -59,9 +60,7 @@ def table(clusters: Sequence[Row]) -> str:
     """Align the clusters in columns, as kubectl does."""
     head = ("NAME", "STATE", "VERSION", "NODES", "URL", "AGE")
     cells = [head, *((*map(_shown, list(asdict(row).values())[:-1]), _age(row.age)) for row in clusters)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("   ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)) for line in cells)
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(aligned(cells, gap=3))
 
 
 def _shown(value: object) -> str:
