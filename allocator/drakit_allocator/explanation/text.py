@@ -95,7 +95,7 @@ def _is_bare(node: NodeExplanation) -> bool:
 
 
 def _distance(node: NodeExplanation) -> tuple[int, int]:
-    """Sort nodes by where it is the most worth to look: at errors, then where few requests find too little."""
+    """Return a sort key: first nodes with errors, then those where few requests find too few devices."""
     order = {"error": 0, "timeout": 0, "fits": 2}.get(node.outcome, 1)
     return order, sum(not request.enough for claim in node.claims for request in claim.requests)
 

@@ -28,6 +28,7 @@ from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_api.core.pod_claims import CLAIM_FINALIZER, pod_consumer
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.allocations import results_of
 from drakit_api.typed_objects import (
     AllocationResult,
     ObjectMeta,
@@ -151,7 +152,7 @@ class Binder:
         if allocation is None and recorded is None:
             raise BindingFailed(f"claim {_name(claim)} got deallocated elsewhere in the meantime")
         # An allocation equal to ours is ours: the answer to the write was lost.
-        if allocation is not None and recorded is not None and claims.results(recorded) != claims.results(allocation):
+        if allocation is not None and recorded is not None and results_of(recorded) != results_of(allocation):
             raise BindingFailed(f"claim {_name(claim)} got allocated elsewhere in the meantime")
 
     async def _protect(self, claim: ResourceClaim, allocation: AllocationResult | None) -> ResourceClaim:

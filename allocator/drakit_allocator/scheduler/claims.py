@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from drakit_api.objects.allocations import results_of
 from drakit_api.typed_objects import (
     AllocationResult,
-    DeviceRequestAllocationResult,
     ResourceClaim,
     ResourceClaimConsumerReference,
 )
@@ -143,15 +143,10 @@ class Claims:
         before = self._allocated.get(uid)
         allocation = None if claim is None else allocation_of(claim)
         if before is not None:
-            if allocation is not None and results(allocation_of(before)) == results(allocation):
+            if allocation is not None and results_of(allocation_of(before)) == results_of(allocation):
                 return
             del self._allocated[uid]
             self._on_released(before)
         if claim is not None and allocation is not None:
             self._allocated[uid] = claim
             self._on_allocated(claim)
-
-
-def results(allocation: AllocationResult | None) -> list[DeviceRequestAllocationResult]:
-    """List the results of an allocation: one for each device."""
-    return [] if allocation is None else (allocation.get("devices") or {}).get("results") or []

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from drakit_allocator.scheduler import claims
+from drakit_api.objects.allocations import results
 from drakit_api.typed_objects import Condition, DeviceRequestAllocationResult, ResourceClaim
 
 # Seconds from the allocation on (kube-scheduler's default bindingTimeout).
@@ -28,12 +29,12 @@ class DevicesNotReady(Exception):
 
 def has_conditions(claim: ResourceClaim) -> bool:
     """Tell whether any allocated device has binding conditions."""
-    return any(result.get("bindingConditions") for result in claims.results(claims.allocation_of(claim)))
+    return any(result.get("bindingConditions") for result in results(claim))
 
 
 def is_ready(claim: ResourceClaim) -> bool:
     """Tell whether all binding conditions hold; raises ``DevicesNotReady`` when a failure condition does."""
-    for result in claims.results(claims.allocation_of(claim)):
+    for result in results(claim):
         wanted = result.get("bindingConditions")
         if not wanted:
             continue

@@ -16,9 +16,12 @@ def results(claim: ReadOnlyObject) -> list[DeviceRequestAllocationResult]:
 
 def results_in(status: ReadOnlyObject) -> list[DeviceRequestAllocationResult]:
     """Return the results in a claim's status: one for each allocated device; empty if it is not allocated."""
-    found: list[DeviceRequestAllocationResult] = ((status.get("allocation") or {}).get("devices") or {}).get(
-        "results"
-    ) or []
+    return results_of(status.get("allocation"))
+
+
+def results_of(allocation: ReadOnlyObject | None) -> list[DeviceRequestAllocationResult]:
+    """Return the results of an allocation, which is ``status.allocation`` of a claim; empty without one."""
+    found: list[DeviceRequestAllocationResult] = ((allocation or {}).get("devices") or {}).get("results") or []
     return found
 
 

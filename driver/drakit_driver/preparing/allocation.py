@@ -14,6 +14,7 @@ import msgspec
 
 from drakit_api.core.node_selectors import HOSTNAME_LABEL, selects
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.allocations import results_of
 from drakit_api.quantity import Quantity, QuantityError
 from drakit_api.typed_objects import (
     AllocationResult,
@@ -50,8 +51,7 @@ def check_node(allocation: AllocationResult, node: str, labels: Mapping[str, str
 
 def results_for(allocation: AllocationResult, driver: str) -> list[DeviceRequestAllocationResult]:
     """List the results for devices of this driver."""
-    results = (allocation.get("devices") or {}).get("results") or []
-    return [result for result in results if result.get("driver") == driver]
+    return [result for result in results_of(allocation) if result.get("driver") == driver]
 
 
 def prepared_claim(
