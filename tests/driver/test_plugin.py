@@ -790,6 +790,33 @@ async def test_preparation_is_finished_though_the_kubelet_hangs_up(
     assert len(plugin.cdi_files()) == 1
 
 
+async def test_claim_that_is_unprepared_while_it_is_read_is_not_prepared(
+    plugin: Fixture, api: Any, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kubelet hangs up when a pod ends at once; the device must then be free for the next claim."""
+    await api.put("resourceclaims", claim("uid-0", "hasty", "part-0"))
+    await api.put("resourceclaims", claim("uid-1", "next", "part-0"))
+    get = connection.get
+    reading, read = asyncio.Event(), asyncio.Event()
+
+    async def slow_get(resource: Resource, name: str, *arguments: Any) -> Object:
+        if name == "hasty":
+            reading.set()
+            await read.wait()
+        return await get(resource, name, *arguments)
+
+    monkeypatch.setattr(connection, "get", slow_get)
+    async with asyncio.timeout(30):
+        overtaken = asyncio.ensure_future(plugin.kubelet.prepare(("uid-0", "hasty")))
+        await reading.wait()
+        assert (await plugin.kubelet.unprepare(("uid-0", "hasty")))["uid-0"].error == ""
+        read.set()
+        assert (await overtaken)["uid-0"].error == "claim default/hasty was unprepared while it was being prepared"
+        assert (await plugin.kubelet.prepare(("uid-1", "next")))["uid-1"].error == ""
+        await plugin.kubelet.unprepare(("uid-1", "next"))
+        assert (await plugin.kubelet.prepare(("uid-0", "hasty")))["uid-0"].error == ""
+
+
 def recorded_calls() -> list[Object]:
     """Prepare and unprepare of a real kubelet, in order, with the answers of the plugin that was recorded."""
     lines = (json.loads(line) for line in TRANSCRIPT.read_text().splitlines())

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -59,6 +60,8 @@ class Preparer:
         self._report = report
         self._claims: dict[str, PreparedClaim] = {}
         self._lock = asyncio.Lock()
+        # For each call of ``prepare`` under way: the UIDs that were unprepared since it began.
+        self._unprepared_since: dict[int, set[str]] = {}
 
     @property
     def claims(self) -> Mapping[str, PreparedClaim]:
@@ -99,7 +102,12 @@ class Preparer:
 
     async def prepare(self, references: Sequence[ClaimReference]) -> dict[str, PreparedClaim | PrepareError]:
         """Prepare claims; the result of each by UID. Claims that are prepared already are answered the same again."""
-        references = list(dict.fromkeys(references))
+        with self._noticing_unprepared() as unprepared:
+            return await self._prepare(list(dict.fromkeys(references)), unprepared)
+
+    async def _prepare(
+        self, references: Sequence[ClaimReference], unprepared: set[str]
+    ) -> dict[str, PreparedClaim | PrepareError]:
         ambiguous = contradictory(references)
         reads = asyncio.gather(*(self._read_for(reference, ambiguous) for reference in references))
         labels, read = await asyncio.gather(self._node_labels(), reads)
@@ -107,6 +115,8 @@ class Preparer:
         async with self._lock:
             fresh: list[PreparedClaim] = []
             for reference, claim in zip(references, read, strict=True):
+                if reference.uid in unprepared:
+                    claim = PrepareError(f"claim {reference} was unprepared while it was being prepared")
                 results[reference.uid] = outcome = self._accept(reference, claim, labels)
                 if isinstance(outcome, PreparedClaim) and outcome.state == "preparing":
                     self._claims[reference.uid] = outcome
@@ -119,9 +129,24 @@ class Preparer:
         return results
 
     async def unprepare(self, references: Sequence[ClaimReference]) -> dict[str, PrepareError | None]:
-        """Undo ``prepare``; a claim that is not prepared is a success, as the kubelet may ask several times."""
+        """Undo ``prepare``; a claim that is not prepared is a success, as the kubelet may ask several times.
+
+        A kubelet hangs up while it prepares and then asks for this when a pod ends at once. A ``prepare`` that has not
+        come to its claim yet therefore refuses it, lest the device stays prepared for a pod that is gone.
+        """
+        for unprepared in self._unprepared_since.values():
+            unprepared.update(reference.uid for reference in references)
         async with self._lock:
             return await self._remove(references, "unprepared")
+
+    @contextmanager
+    def _noticing_unprepared(self) -> Iterator[set[str]]:
+        unprepared: set[str] = set()
+        self._unprepared_since[id(unprepared)] = unprepared
+        try:
+            yield unprepared
+        finally:
+            del self._unprepared_since[id(unprepared)]
 
     async def _read(self, reference: ClaimReference) -> ResourceClaim:
         async with asyncio.timeout(_READ_SECONDS):
