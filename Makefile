@@ -86,7 +86,7 @@ $(STAMP).kind: $(STAMP)
 demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
 	$(BIN)/drakit demo --cluster $(CLUSTER) $(ARGS)
 
-# What one waits for after each change. tests/quick.py says which test belongs to the slow ones and has not their mark.
+# What one waits for after each change. tests/slow_marks.py and tests/quick.py say which test lacks the mark of the slow.
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -50,7 +50,8 @@ def until() -> Callable[..., Awaitable[Any]]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What the order of the tests follows."""
+    """What the order of the tests follows, and what keeps `make check` quick."""
+    config.pluginmanager.import_plugin("tests.slow_marks")
     config.addinivalue_line("markers", "long: begins early, as it would hold up the end of all")
 
 

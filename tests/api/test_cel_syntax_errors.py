@@ -53,6 +53,7 @@ def test_too_many_tokens_that_nothing_can_be_made_of() -> None:
         parse("a b " * 300)
 
 
+@pytest.mark.slow
 def test_what_words_errors_is_loaded_only_for_an_error() -> None:
     program = (
         "import sys; from drakit_api.cel.syntax.parser import parse; parse('1 + 1'); sys.exit('antlr4' in sys.modules)"

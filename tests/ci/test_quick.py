@@ -43,14 +43,17 @@ def test_busy():
 """
 
 
-def test_what_is_slow_is_left_out_and_what_should_be_is_told(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     pytester.makeini("[pytest]\nmarkers = slow")
     pytester.makepyfile(_TESTS)
-    result = pytester.runpytest_subprocess("-p", "tests.quick", "-rA")
+    return pytester
+
+
+def test_what_is_slow_is_left_out_and_what_should_be_is_told(suite: pytest.Pytester) -> None:
+    result = suite.runpytest_subprocess("-p", "tests.slow_marks", "-p", "tests.quick", "-rA")
     result.assert_outcomes(passed=1, failed=2, errors=1, deselected=1)
     result.stdout.fnmatch_lines_random(
         [
@@ -59,5 +62,17 @@ def test_what_is_slow_is_left_out_and_what_should_be_is_told(
             "ERROR *::test_with_a_fixture_that_has_one*",
             "FAILED *::test_with_a_program*",
             "FAILED *::test_busy*",
+        ]
+    )
+
+
+def test_all_tests_together_tell_which_lack_the_mark(suite: pytest.Pytester) -> None:
+    result = suite.runpytest_subprocess("-p", "tests.slow_marks", "-rA")
+    result.assert_outcomes(passed=2, failed=2, errors=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "FAILED *::test_marked*",
+            "FAILED *::test_with_a_program*",
+            "ERROR *::test_with_a_fixture_that_has_one*",
         ]
     )

@@ -101,6 +101,7 @@ def test_whatever_the_process_of_a_cluster_starts_is_seen(home: ClusterHome) -> 
             os.kill(child, signal.SIGKILL)  # then the host ends by itself
 
 
+@pytest.mark.slow
 def test_temporary_directories_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "other").mkdir()
