@@ -93,11 +93,7 @@ def _controller_revision(obj: Object) -> list[Any]:
 
 def _job(obj: Object) -> list[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    done, wanted, parallel = status.get("succeeded", 0), spec.get("completions"), spec.get("parallelism", 0)
-    completions = (
-        f"{done}/{wanted}" if wanted is not None else f"{done}/1 of {parallel}" if parallel > 1 else f"{done}/1"
-    )
-    shown = [name_of(obj), _job_status(obj), completions, _job_duration(status), age_of(obj)]
+    shown = [name_of(obj), _job_status(obj), _completions(spec, status), _job_duration(status), age_of(obj)]
     return [*shown, *_template_cells(obj), _selector(spec.get("selector"))]
 
 
