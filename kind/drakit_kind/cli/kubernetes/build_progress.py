@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-_MIB = 1 << 20
-
-
-def mib(size: int) -> str:
-    """Bytes as a reader wants them."""
-    return f"{size / _MIB:.1f} MiB"
+from drakit_kind.cli.kubernetes.live_progress import LiveProgress, mib
 
 
-class BuildProgress:
+class BuildProgress(LiveProgress):
     """Tells a user how a build goes on; to be used in a ``with`` block."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(soft_wrap=True, highlight=False)
-        self._live = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[said]}", style="dim"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._live.stop()
+        said = TextColumn("{task.fields[said]}", style="dim")
+        super().__init__(console, SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), said)
 
     def waiting(self, process: int) -> None:
         """Another process builds the same; this one waits for it."""
@@ -60,11 +34,3 @@ class BuildProgress:
     def finished(self, name: str, seconds: float, size: int) -> None:
         """Show that a binary is complete; ``size`` is in bytes."""
         self._say(f"{name:<24} {seconds:6.1f} s {mib(size):>11}")
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False)
-
-    def _show(self, description: str) -> None:
-        if self._task is not None:
-            self._live.remove_task(self._task)
-        self._task = self._live.add_task(description, said="")

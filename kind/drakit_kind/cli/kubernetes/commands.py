@@ -10,9 +10,10 @@ import click
 from drakit_client.files.user_cache import cache_directory
 from drakit_client.processes.output_option import Format, output_option
 from drakit_kind.cli.kubernetes import wanted
-from drakit_kind.cli.kubernetes.build_progress import BuildProgress, mib
+from drakit_kind.cli.kubernetes.build_progress import BuildProgress
 from drakit_kind.cli.kubernetes.command_options import cache_option, complete_name, directory_option, version_argument
 from drakit_kind.cli.kubernetes.download_command import download
+from drakit_kind.cli.kubernetes.live_progress import mib
 from drakit_kind.cluster import ClusterError
 from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.interrupts import continued_by_the_same_command

@@ -100,8 +100,8 @@ def download(
 
 def _download(release: Release, names: Sequence[str], entry: CacheEntry, urls: tuple[str, str], replace: bool) -> None:
     # Imported here: the other commands need no HTTP client.
-    from drakit_kind.cli.kubernetes.build_progress import mib
     from drakit_kind.cli.kubernetes.download_progress import DownloadProgress
+    from drakit_kind.cli.kubernetes.live_progress import mib
     from drakit_kind.kubernetes import download as downloading
     from drakit_kind.kubernetes.fetching import checked_host
     from drakit_kind.kubernetes.published import Hosts
