@@ -30,7 +30,7 @@ def find_busybox(report: Report = silent) -> Path:
 
 
 def obstacle() -> str:
-    """Why there can be none, in words; "" if there is one or it can be downloaded, which is not tried here."""
+    """Say why there can be none; "" if there is one or it can be downloaded, which is not tried here."""
     try:
         if _there() is None:
             _debian_tools()
@@ -92,9 +92,9 @@ def _download(target: Path, report: Report) -> None:
     apt, dpkg = _debian_tools()
     report(f"downloading {_PACKAGE} of this Debian for the containers of tests")
     with scratch_directory(target.parent, ".busybox-") as directory:
-        # apt downloads as a user of its own, which must be able to write here.
         directory.chmod(0o755)
         try:
+            # Else apt, run by root, would download as its user _apt, which cannot write here.
             download = [apt, "download", "-o", "APT::Sandbox::User=root", _PACKAGE]
             output(download, timeout=_STEP_SECONDS, directory=directory)
             for archive in directory.glob("*.deb"):

@@ -36,7 +36,7 @@ class Hierarchy:
 
 
 def hierarchies(mounted: Iterable[Mount] | None = None) -> list[Hierarchy]:
-    """All hierarchies among the mounts of this machine."""
+    """List the hierarchies among these mounts, by default those of this machine."""
     found: dict[Path, Hierarchy] = {}
     for mount in mounts() if mounted is None else mounted:
         if mount.kind == "cgroup2":
@@ -69,7 +69,7 @@ class ControlGroup:
 
     @property
     def path(self) -> str:
-        """As kubelets are told it: from the root of each hierarchy."""
+        """The path from the root of each hierarchy, as kubelets are told it."""
         return f"/{self.name}"
 
     @property
@@ -82,10 +82,10 @@ class ControlGroup:
         return ControlGroup(f"{self.name}/{name}", self._hierarchies)
 
     def make(self) -> None:
-        """Create it in each hierarchy, with everything allowed that its parent allows.
+        """Create it in each hierarchy, with the controllers (v2) or the CPUs and memory nodes (v1) of its parent.
 
-        What the root of a v2 hierarchy allows is the machine's: ``leftovers.enable_controllers``. Raises
-        ``ClusterError`` where that is too little for a kubelet.
+        A group directly below the root of v2 gets those that ``leftovers.enable_controllers`` has enabled. Raises
+        ``ClusterError`` where a kubelet needs more.
         """
         for directory in self.directories:
             try:
@@ -166,7 +166,7 @@ def _write(files: Iterable[Path], text: str) -> None:
 
 
 def controllers(directory: Path) -> list[str]:
-    """List the controllers of a v2 group, which its children may be given."""
+    """List the controllers that the children of a v2 group may be given."""
     return (directory / "cgroup.controllers").read_text().split()
 
 
@@ -176,14 +176,14 @@ def enabled(directory: Path) -> list[str]:
 
 
 def enable(directory: Path, names: Iterable[str]) -> None:
-    """Let the children of a v2 group have these controllers, as far as it can give them on."""
+    """Let the children of a v2 group have these controllers, as far as the kernel allows."""
     for name in set(names) - set(enabled(directory)):
         with suppress(OSError):  # not e.g. real-time ones
             _control(directory, f"+{name}")
 
 
 def disable(directory: Path, name: str) -> None:
-    """Take it from them again, unless one of them has given it on by now."""
+    """Take a controller from the children of a v2 group, unless one of them has enabled it for its own."""
     with suppress(OSError):
         _control(directory, f"-{name}")
 

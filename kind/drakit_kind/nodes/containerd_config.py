@@ -23,8 +23,8 @@ class ContainerdSettings:
     """What differs between the containerds of one machine.
 
     ``directory`` has all that containerd keeps; ``plugins`` are directories of CNI plugins, ``networks`` is that of
-    their configurations, ``cdi`` that of CDI specs; ``shim`` and ``runc`` are programs; ``snapshotter`` is as of the
-    function of this name.
+    their configurations, ``cdi`` that of CDI specs; ``shim`` and ``runc`` are programs; ``snapshotter`` is what the
+    function of this name returns.
     """
 
     directory: Path
@@ -38,7 +38,7 @@ class ContainerdSettings:
 
 
 def snapshotter(kind: str) -> str:
-    """How layers become a container's files, where they lie on a file system of this ``kind``.
+    """Return the name of containerd's snapshotter for a file system of this ``kind``, e.g. ``overlay`` or ``ext4``.
 
     overlayfs cannot lie on overlayfs, which is what the files of most containers are; there, layers are copied.
     """
@@ -56,7 +56,7 @@ def containerd_config(settings: ContainerdSettings) -> str:
             "state": settings.directory / "state",
             "temp": settings.directory / "tmp",
             "oom_score": 0,
-            # A socket for plugins of the runtime below /var/run, and a directory below /opt.
+            # These would make a socket below /var/run and a directory below /opt.
             "disabled_plugins": ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt"],
         },
         "grpc": {"address": settings.socket},
@@ -66,7 +66,7 @@ def containerd_config(settings: ContainerdSettings) -> str:
         _plugin(runtime): {
             "cdi_spec_dirs": [settings.cdi],
             "netns_mounts_under_state_dir": True,
-            # Root without CAP_SYS_RESOURCE cannot lower what the kubelet asks to be lowered.
+            # Root without CAP_SYS_RESOURCE cannot lower OOM scores as far as the kubelet asks.
             "restrict_oom_score_adj": True,
             # A profile that it would load would stay in the kernel.
             "disable_apparmor": True,

@@ -28,7 +28,7 @@ class NodeCredentials:
 
     @property
     def client_ca(self) -> Path:
-        """Who has a certificate of this authority may ask kubelets for logs and run commands."""
+        """The PEM file of the authority whose clients may ask kubelets for logs and run commands."""
         return self._authority.certificate
 
     def kubeconfig(self, node: str, path: Path) -> Path:

@@ -48,7 +48,7 @@ _SECONDS = 10.0
 
 
 def footprint() -> frozenset[str]:
-    """One line for each thing, as ``interface drakit-4f2a61``."""
+    """List what there is of drakit, each thing as a line such as ``interface drakit-4f2a61``."""
     return frozenset(
         [
             *_processes(),

@@ -45,7 +45,7 @@ class Guard:
 
 
 def undo(path: Path) -> None:
-    """Undo a journal that is still there; tried again when something is in use for longer than usual."""
+    """Undo a journal that is still there, in up to three attempts; raise the ``ClusterError`` of the last one."""
     for attempt in reversed(range(_ATTEMPTS)):
         journal = Journal.take(path, seconds=_TAKE_SECONDS)
         if journal is None:

@@ -17,7 +17,7 @@ _NAMESPACE = "k8s.io"  # where the kubelet's images and containers are in contai
 
 
 def snapshotter_in(directory: Path) -> str:
-    """How the layers become files of a containerd that keeps everything below ``directory``."""
+    """Return the snapshotter for a containerd that keeps everything below ``directory``."""
     mounted = mount_of(directory.resolve(), mounts())
     return snapshotter(mounted.kind if mounted else "")
 
@@ -25,7 +25,7 @@ def snapshotter_in(directory: Path) -> str:
 async def import_images(binaries: Binaries, directory: Path, archive: Path, *, node: str) -> None:
     """Give the node whose containerd is in ``directory`` all images of an archive.
 
-    Raises ``ClusterError`` with the names of both when it does not take them.
+    Raises ``ClusterError`` with the names of both if that fails or takes longer than ``bounds.IMAGE_IMPORT``.
     """
     command = [str(binaries.path("ctr")), "--address", str(directory / SOCKET), "--namespace", _NAMESPACE]
     command += ["images", "import", "--local", "--snapshotter", snapshotter_in(directory), str(archive)]

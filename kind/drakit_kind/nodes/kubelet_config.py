@@ -55,7 +55,7 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
             "webhook": {"enabled": False},
             "x509": {"clientCAFile": str(settings.client_ca)},
         },
-        # A certificate of the cluster's authority is all that is asked for, as components are all that have one.
+        # A certificate of the cluster's authority is enough, as only components have one.
         "authorization": {"mode": "AlwaysAllow"},
         "tlsCertFile": str(settings.certificate),
         "tlsPrivateKeyFile": str(settings.key),
@@ -90,9 +90,9 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
 
 
 def health_address(address: str) -> str:
-    """Where the kubelet with this address says that it is healthy, without asking who wants to know.
+    """Return the address at which the kubelet with this node address serves /healthz to anybody.
 
-    An address of its own below 127.0.0.0/8: for any other one this machine answers on each of its interfaces.
+    It is one for each node, below 127.0.0.0/8: any other address would answer on each interface of this machine.
     """
     return "127." + address.partition(".")[2]
 

@@ -1,9 +1,9 @@
 """What a cluster's nodes do to the machine is written down before it is done, so that anybody can undo it.
 
 A journal for each cluster, one JSON object a line, in a directory that, as most of what it describes, does not survive
-the machine. Whoever has a lock on a journal may use or undo it: the cluster's process for as long as it lives, then its
+a reboot. Whoever has a lock on a journal may use or undo it: the cluster's process for as long as it lives, then its
 guard, and after a crash of both the next cluster. Undoing goes backwards, takes what is gone already for undone, and
-forgets the journal only when nothing is left.
+removes the journal only when nothing is left.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def effects(self) -> list[Effect]:
-        """All that was written, oldest first. A line that was cut off by a crash announced nothing that happened."""
+        """Read what was written, oldest first. A line that a crash cut off announced nothing that happened."""
         return _effects(self.path)
 
     def undo(self, undo: Mapping[str, Undo] | None = None) -> None:
-        """Undo everything, newest first, then forget it. ``ClusterError`` names all that could not be undone.
+        """Undo everything, newest first, then remove the journal. ``ClusterError`` names what could not be undone.
 
-        What others have written down too is left to the last of them.
+        What other journals have too is left to the last of them.
         """
         how = _UNDO if undo is None else undo
         with machine_lock(self.path.parent):
@@ -129,10 +129,10 @@ class Journal:
 
 
 def undo_dead(home: Path | None = None, records: Path = RECORDS) -> list[str]:
-    """Undo what clusters left that ended without doing so; the identities of those that were found.
+    """Undo what clusters left that ended without doing so; return the identities of those that were undone.
 
-    With ``home`` only that of the cluster whose files are there, and it is waited for if its guard is at it already.
-    Raises ``ClusterError`` if that cannot be undone; of other clusters it is a warning.
+    With ``home`` only that of the cluster whose files are there, after waiting for its guard if that is at it already.
+    Raises ``ClusterError`` if that one cannot be undone; without ``home`` a failure is only logged.
     """
     undone = []
     for path in _journals(records):
@@ -203,7 +203,7 @@ def _lock(file: IO[str], path: Path) -> None:
 def make_directory(journal: Journal, path: Path) -> None:
     """Make a directory that nodes need on this machine; the last cluster that needs it removes it."""
     effect: Effect = {"effect": "directory", "path": str(path)}
-    # Another cluster's may not have its mark yet, where that was killed.
+    # The directory of a cluster that was killed may not have its mark yet.
     ours = (path / MARK).exists() or _subject(effect) in _subjects_of_others(journal.path)
     if path.is_dir() and not ours:
         return
@@ -229,7 +229,7 @@ def raise_setting(journal: Journal, setting: str, least: int) -> None:
 def enable_controllers(journal: Journal, found: Sequence[Hierarchy]) -> None:
     """Let groups directly below the root of v2 have all controllers until the last cluster that wanted that is gone.
 
-    Kubelets and runc do it otherwise, and leave it.
+    Otherwise kubelets and runc do it, and leave it so.
     """
     if not all(hierarchy.unified for hierarchy in found):
         return

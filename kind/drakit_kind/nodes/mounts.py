@@ -20,7 +20,7 @@ class Mount:
 
 
 def mounts(text: str | None = None) -> list[Mount]:
-    """All mounts of this process's namespace, or those of a mountinfo file's ``text``; what is covered comes first."""
+    """List the mounts of this process's namespace, or of a mountinfo file's ``text``; covered ones come first."""
     found = []
     for line in (_FILE.read_text() if text is None else text).splitlines():
         left, _, right = line.partition(" - ")

@@ -23,7 +23,7 @@ _COVERS = {
     Path("/var/lib/kubelet"): "kubelet",
     Path("/var/log/containers"): "log-links",
 }
-# Where a driver that runs in a pod looks for its kubelet, and where it writes what containers get.
+# Where a driver that runs in a pod looks for its kubelet, and where it writes CDI specs.
 _PLUGINS = ("plugins", "plugins_registry")
 _CDI = Path("/run/cdi")
 COVERED = (*_COVERS, _CDI)
@@ -52,7 +52,7 @@ class MountNamespace:
         self._descriptor: int | None = None
 
     def open(self) -> None:
-        """Make it. What the machine mounts later is seen in it, but nothing the other way round."""
+        """Make it; ``ClusterError`` if that fails. It sees later mounts of the machine, which sees none of it."""
         command = [tool("unshare"), "--mount", "--propagation", "slave", "--", tool("cat")]
         # `cat` answers once it is in the namespace, and stays until somebody else holds it.
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as first:

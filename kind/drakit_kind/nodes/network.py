@@ -19,7 +19,7 @@ from drakit_kind.nodes.tools import run
 from drakit_kind.processes.own_addresses import NODE_NETWORKS
 
 _PREFIX = 20
-_WIDEST = 8  # a network in use; what is wider is a way to everywhere
+_WIDEST = 8  # the shortest prefix of a network in use; wider routes are ways to everywhere
 # The addresses 1 to 255 of the subnet are nodes, the others pods.
 MOST_NODES = 255
 _SECONDS = 10.0
@@ -71,9 +71,9 @@ def create_bridge(name: str, subnet: IPv4Network, addresses: Sequence[str]) -> N
 
 
 def delete_bridge(name: str) -> None:
-    """Remove the interface if there is one, once the pods' interfaces are gone from it.
+    """Remove a bridge if there is one, and the pods' interfaces that are still connected to it after 10 s.
 
-    Those go with the pods' network namespaces, shortly after the last process of a pod.
+    Usually they go with the pods' network namespaces, shortly after the last process of a pod.
     """
     if not exists(name):
         return
@@ -94,6 +94,5 @@ def exists(name: str) -> bool:
 
 
 def _ports_of(bridge: str) -> list[str]:
-    """List the interfaces that are connected to a bridge."""
     directory = Path("/sys/class/net", bridge, "brif")
     return sorted(port.name for port in directory.iterdir()) if directory.exists() else []

@@ -80,7 +80,7 @@ class Node:
         return self._place.name
 
     async def start_containerd(self, binaries: Binaries, network: str, images: Sequence[Path]) -> None:
-        """Start containerd as after a reboot, with the pod network of a CNI configuration, and give it images."""
+        """Start containerd as after a reboot, with a CNI configuration (``network``) and images from archives."""
         place = self._place
         for group in (place.group, place.group.child("containerd"), place.group.child("kubelet")):
             group.make()

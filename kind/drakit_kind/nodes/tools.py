@@ -41,7 +41,7 @@ def missing() -> str:
 
 
 def search_path() -> str:
-    """``$PATH`` with the directories of administrators, which it lacks in cron jobs and after ``su``."""
+    """Return ``$PATH`` with the directories of administrators, which it lacks in cron jobs and after ``su``."""
     given = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin").split(os.pathsep)
     return os.pathsep.join([*given, *(path for path in _SBIN if path not in given)])
 
