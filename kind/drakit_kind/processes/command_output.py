@@ -20,7 +20,7 @@ def output(
 ) -> str:
     """Run a command to its end, for ``timeout`` seconds at most, and return what it prints.
 
-    Raises ``ClusterError`` with its own last lines, or with the time that it took.
+    Raises ``ClusterError`` with the last lines that it printed if it fails, and if it is missing or takes too long.
     """
     try:
         done = subprocess.run(

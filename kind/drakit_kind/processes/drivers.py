@@ -51,7 +51,7 @@ def prepare_calls(uid: str, log: str) -> list[str]:
 
 
 def says_ready(log: str) -> bool:
-    """Whether the log of a driver says that it is ready; ``drakit_client.processes.process_logging`` is its form."""
+    """Whether a driver's log, in the form of ``drakit_client.processes.process_logging``, says that it is ready."""
     return re.search(r" driver: ready$", log, re.MULTILINE) is not None
 
 

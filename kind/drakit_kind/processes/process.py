@@ -144,7 +144,6 @@ class ServerProcess:
         raise ClusterError(f"{after}: {problem}; {self._end_of_log()}")
 
     async def _problem(self) -> str | None:
-        """Probe the program, and return why it does not work, or None."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._probe()
@@ -186,7 +185,7 @@ class ServerProcess:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, but for what would lead a component astray.
+    """Return our environment without what would lead a component astray.
 
     etcd, kube-apiserver and containerd would tell our starter that they are ready, which is too early; and a proxy does
     not know the way to addresses that only this machine has.

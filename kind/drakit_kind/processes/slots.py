@@ -107,14 +107,14 @@ class Loop:
 
 
 def readable_cause(error: BaseException | None) -> str:
-    """Why a task has ended, in one line: of the errors of a group of tasks the first one, which ended the others."""
+    """Say in one line why a task has ended; of a group of tasks it is the first error, which ended the others."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}" if error is not None else "nobody told it to"
 
 
 def end_cluster(problem: str) -> None:
-    """End this process in order, because a component did, again and again.
+    """End this process in order, because a component has ended and is not started again.
 
     Half a cluster would let tests fail for reasons that nobody finds: better none, and this in the log.
     """

@@ -71,7 +71,7 @@ def spawn(
 
 
 def _environment(*, tied: bool) -> dict[str, str]:
-    """Ours, without the machine's certificate authorities.
+    """Return our environment without the machine's certificate authorities.
 
     aiohttp reads all of them when it is imported, which takes a tenth of a cluster's start. What is started here talks
     to its own API server only, and trusts the one authority that its kubeconfig has. See ``restore_authorities``.

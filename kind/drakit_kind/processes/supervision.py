@@ -24,7 +24,6 @@ from drakit_kind.cluster import ClusterError
 
 log = logging.getLogger("drakit")
 
-# A line for each end of a component, with the last lines of its log.
 _LARGEST_BYTES = 16 * regular_files.MEBIBYTE
 
 
@@ -38,7 +37,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Patience:
-    """How often a component may end in a row: ``ends`` times without having run for ``seconds`` in between.
+    """When to give up: at the ``ends``-th end of a component in a row, without having run ``seconds`` in between.
 
     The pause before it is started again, in seconds, doubles with each end.
     """
@@ -48,7 +47,7 @@ class Patience:
     first_pause: float = 0.25
 
     def pause(self, ends: int) -> float:
-        """Seconds to wait after so many ends in a row."""
+        """Return the seconds to wait after so many ends in a row."""
         return Backoff(self.first_pause, math.inf).seconds(ends)
 
 
@@ -102,7 +101,7 @@ class Supervisor:
             await asyncio.wait(restarts)
 
     def _noted(self, name: str, found: _Component, reason: str) -> bool:
-        """Count and keep an end; whether there is patience left."""
+        """Count and record an end; return whether to start the component again, else give up."""
         if found.ends and self.now() - found.ready_since >= self.patience.seconds:
             found.ends = 0
         found.ends += 1
