@@ -1,9 +1,9 @@
 """Clusters on this machine, supervised by one process each: the backends ``embedded`` and ``binaries``.
 
-They differ only in which components are Kubernetes' own programs: with none it takes no root and nothing but
-pip. The supervisor is a process of its own, also in tests: it can be killed like a real cluster's machine, its work
-does not share an interpreter with the test's, and what ``drakit cluster up`` keeps in the background is exactly what
-the suite was run on.
+They differ only in which components are Kubernetes' own programs: without any, a cluster needs neither root nor more
+than pip installs. The supervisor is a process of its own, also in tests: it can be killed like a real cluster's
+machine, its work does not share an interpreter with the test's, and what ``drakit cluster up`` keeps in the background
+is exactly what the suite was run on.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def _check_drivers(drivers: Sequence[DriverSpec]) -> None:
 
 
 def check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
-    """Raise ``ClusterError`` for gates and programs of which it can be known before it starts."""
+    """Raise ``ClusterError`` for gates that a component would refuse, and for missing programs."""
     _check_gates(spec, component, behaviour)
     _check_programs(spec, component, behaviour)
 

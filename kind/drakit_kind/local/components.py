@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.processes.readiness import announce_progress
 from drakit_client.resources import NODES
@@ -101,9 +100,9 @@ class Components:
         return await self.restart(request)
 
     async def restart(self, request: dict[str, Any]) -> dict[str, Any]:
-        """``{component, version, gates, emulated_version}``; what is None stays as the cluster was started.
+        """Restart as ``{component, version, gates, emulated_version}`` says; None is as the cluster was started.
 
-        One at a time. What can be known to be wrong is found before anything is stopped.
+        Requests are served one at a time. What can be known to be wrong is found before anything is stopped.
         """
         # A task, so that `stop` can end it.
         restarting = asyncio.create_task(self._restart(request))
@@ -153,7 +152,6 @@ class Components:
         await self._start_component(name)
 
     def _told(self, name: str, reason: str) -> None:
-        """Record that the component in a slot has ended by itself."""
         self._ended.add(name)
         self._supervisor.ended(name, reason)
 
@@ -181,19 +179,16 @@ class Components:
         announce_progress(f"{name} started")
 
     async def _forget_other_nodes(self) -> None:
-        """Nodes that an earlier run had and this one has not: Ready for ever, they would get pods that nobody runs."""
+        """Delete nodes that only an earlier run had: Ready for ever, they would get pods that nobody runs."""
         directories = self._home.nodes.iterdir() if self._home.nodes.exists() else ()
         gone = [each for each in directories if each.is_dir() and each.name not in self._spec.nodes]
         if not gone:
             return
-        async with self._connect("nodes") as connection:
+        async with self._reach.connect("nodes") as connection:
             for directory in gone:
                 with suppress(NotFound):
                     await connection.delete(NODES, directory.name)
                 shutil.rmtree(directory)
-
-    def _connect(self, component: str) -> Connection:
-        return self._reach.connect(component)
 
     @property
     def _reach(self) -> Access:

@@ -1,4 +1,4 @@
-"""The process that supervises a cluster on this machine: ``python -m drakit_kind.local.host DIRECTORY [STARTER]``.
+"""The process that supervises a cluster on this machine: ``python -m drakit_kind.local.host DIRECTORY``.
 
 What starts in it is in ``components``, which this module loads only when all is set for a quick start.
 """

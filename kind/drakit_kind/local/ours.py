@@ -65,7 +65,7 @@ class OurComponents:
         return ApiServer(config, self._home.api)
 
     def _kubelets(self, client: KeyPair | None) -> KubeletAccess:
-        """Real kubelets are shown a certificate; ours have one that they made themselves, by which they are known."""
+        """Real kubelets are shown a client certificate; ours get a token, and are known by their own authority."""
         from drakit_embedded import certificates
         from drakit_embedded.apiserver import KubeletAccess
 
@@ -74,7 +74,7 @@ class OurComponents:
         return KubeletAccess(authority=self._home.nodes / certificates.OF_KUBELETS, token=self._kubelet_token)
 
     def controllers(self, access: Access, gates: FeatureGates, ended: Ended) -> Slot:
-        """All controllers in one loop."""
+        """Make all controllers, as one loop."""
         from drakit_embedded import controllers
 
         connection = access.connect("controllers")

@@ -26,7 +26,7 @@ _USERS = (CONTROLLER_MANAGER, SCHEDULER)
 
 @dataclass(frozen=True)
 class Clients:
-    """Real components as clients: users by token, who signs kubelets' certificates, what signs accounts' tokens."""
+    """Real components as clients of our API server: users by token, and files of the client CA and the account key."""
 
     users: Mapping[str, str]
     authority: Path
@@ -77,16 +77,16 @@ class ControlPlane:
         )
 
     def controllers(self, access: Access, behaviour: Behaviour) -> ServerProcess:
-        """kube-controller-manager, also on our API server."""
+        """Make kube-controller-manager, for a real API server or ours."""
         site = self.site("controllers", access)
         return programs.kube_controller_manager(site, self._binaries(behaviour.version), behaviour)
 
     def scheduler(self, access: Access, behaviour: Behaviour) -> ServerProcess:
-        """kube-scheduler, also on our API server."""
+        """Make kube-scheduler, for a real API server or ours."""
         return programs.kube_scheduler(self.site("scheduler", access), self._binaries(behaviour.version), behaviour)
 
     def clients(self) -> Clients:
-        """Whom an API server of ours must know, as kube-apiserver does by its flags."""
+        """Return whom our API server must know, as kube-apiserver does by its flags."""
         return Clients(
             users={token: user for user, token in self._tokens.items() if user != ADMIN},
             authority=self.authority.certificate,
@@ -98,7 +98,7 @@ class ControlPlane:
         return programs.kubelet_client(self.authority)
 
     def nodes(self, access: Access, behaviour: Behaviour) -> RealNodes:
-        """Real kubelets with containers, also on our API server."""
+        """Make real kubelets with containers, for a real API server or ours."""
         from drakit_kind.nodes.credentials import NodeCredentials
         from drakit_kind.nodes.real_nodes import RealNodes
 
