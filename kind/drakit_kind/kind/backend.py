@@ -134,13 +134,13 @@ class KindCluster(Cluster):
         self._nodes.load(archive, self._nodes.for_pods)
 
     def join(self) -> None:
-        """Use a cluster that another process has started in this ``home``, and that goes with that one."""
+        """Use a cluster that another process has started in this ``home``, and that ends with that process."""
         self._driver_image = self._image_note.read_text()
         self._api = Api(self.kubeconfig, patience=self.spec.patience)
 
     @property
     def _image_note(self) -> Path:
-        """Says which image is in the nodes: who joins may have come to another one, as somebody edits the source."""
+        """The file that names the driver image in the nodes: a process that joins later may see other source code."""
         return self.home.directory / "driver-image"
 
     def leave(self) -> None:
@@ -194,7 +194,7 @@ class KindCluster(Cluster):
             self.driver(driver).start()
 
     def _start_scheduler(self) -> None:
-        """drakit's scheduler: beside kube-scheduler under a name of its own, or instead of it."""
+        """Start drakit's scheduler: beside kube-scheduler under a name of its own, or instead of it."""
         ours = "scheduler" not in self.spec.real
         gates = gates_of_our_scheduler(self.spec)
         objects = workloads.scheduler(
@@ -243,7 +243,7 @@ class KindCluster(Cluster):
         return "\n".join(f"{part_head(name)}\n{whole(log)}" for name, log in parts)
 
     def _keep_logs(self) -> Iterator[str]:
-        """Write all logs to files of the home's, which is still possible while there are nodes; the ends of them."""
+        """Write all logs into the home as long as there are nodes to read them from; yield the last lines of each."""
         if not cluster_containers(self.name):
             return
         self._report("logs of what runs")

@@ -86,6 +86,5 @@ def driver_image(context: click.Context, local: bool | None, base: Path | None) 
 
 
 def _clocked_report() -> Report:
-    """Make a report that prints each step with the seconds since the beginning."""
     began = time.monotonic()
     return lambda text: click.echo(f"{time.monotonic() - began:6.1f} s  {text}")

@@ -25,7 +25,7 @@ _SECTIONS: Mapping[Component, str] = {
     "controllers": "controllerManager",
     "scheduler": "scheduler",
 }
-# The names of static pods, and of their containers, too.
+# The program of each component, after which static pods and their containers are named.
 MAIN_PROGRAMS: Mapping[Component, str] = {
     "apiserver": "kube-apiserver",
     "controllers": "kube-controller-manager",
@@ -42,7 +42,7 @@ _QUICK: Mapping[Component, Mapping[str, str]] = {
 
 
 def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> Object:
-    """kind's Cluster object. ``images`` are the node images by Kubernetes version; ``dns``: whether CoreDNS is there.
+    """Make kind's Cluster object. ``images`` are node images by Kubernetes version; ``dns``: whether they have CoreDNS.
 
     The workers carry the names of ``spec.nodes``.
     """

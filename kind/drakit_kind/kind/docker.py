@@ -64,7 +64,7 @@ def load(archive: Path) -> None:
 
 
 def remove_containers(*filters: str) -> bool:
-    """Remove every container, running or not, that all of these filters of ``docker ps`` find; whether any was."""
+    """Remove the containers, running or not, that match all these filters of ``docker ps``; whether there were any."""
     arguments = [word for each in filters for word in ("--filter", each)]
     found = docker("ps", "--all", "--quiet", *arguments).split()
     if found:

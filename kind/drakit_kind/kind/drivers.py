@@ -89,8 +89,8 @@ class PodDriver:
         """End its processes as a crash does: without SIGTERM, and without the kubelet starting them again.
 
         The kubelet restarts what ends by itself, so the pods are deleted while their processes cannot notice: those
-        are stopped first (SIGSTOP), and killed once the kubelet knows that it shall end them. From then on it keeps the
-        slices for half a minute, so what takes long comes before.
+        are stopped first (SIGSTOP), and killed once the kubelet knows that it shall end them. The kubelet deletes the
+        slices half a minute after that, so what takes long comes before.
         """
         pods = self._pods()
         self._signal(pods, "SIGSTOP")
@@ -133,7 +133,7 @@ class PodDriver:
                 self._nodes.kubectl(*where, *command, "--driver-name", self.name)
 
     def _plugins(self, node: str) -> list[Object]:
-        """Its pod on a node, besides the one that only publishes. Raises ``ClusterError`` if none runs."""
+        """List its pods on a node, without the publisher's. Raises ``ClusterError`` if none runs."""
         instance = workloads.instance_name(self._spec)
         pods = [pod for pod in self._pods() if pod["metadata"]["labels"][NAME_LABEL] == instance and _task(pod)]
         if not (there := [pod for pod in pods if pod["spec"]["nodeName"] == node]):
@@ -157,7 +157,7 @@ class PodDriver:
                 self._api.delete(DEVICE_CLASSES, item["metadata"]["name"])
 
     def _remove_slices(self) -> bool:
-        """Remove its own, which nobody else does for one that was killed; whether other instances publish any."""
+        """Remove its own slices, which a killed driver leaves; return whether other instances publish any."""
         slices = self._api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}")
         own = [item for item in slices if item["spec"]["pool"]["name"] in self._pools]
         for item in own:

@@ -1,6 +1,6 @@
 """A guard (see ``guards``) that removes a kind cluster and its directory if the process that started it cannot.
 
-Killed itself, it does nothing.
+If the guard itself is killed, nothing is removed.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _NOTE = "network-is-new"
 
 
 def note_if_new(directory: Path) -> None:
-    """Just before kind creates a cluster: note in the cluster's directory whether it will make the network for it."""
+    """Note in a cluster's directory, just before kind creates the cluster, whether kind will make the network."""
     note = directory / _NOTE
     if _network_id():
         note.unlink(missing_ok=True)
@@ -27,7 +27,7 @@ def note_if_new(directory: Path) -> None:
 
 
 def release(directory: Path) -> None:
-    """When the nodes of the cluster in ``directory`` are gone: remove the network, if one of ours has made it.
+    """Remove the network if a cluster of ours has made it, once the nodes of the one in ``directory`` are gone.
 
     If a container uses it, running or not, the network's id is remembered for the next cluster of ours that ends.
     """

@@ -67,7 +67,7 @@ class Restarts:
                 self.restart(component, asked)
 
     def restart(self, component: Component, behaviour: Behaviour) -> None:
-        """Restart it, and wait until it works. Raises ``ClusterError`` with the end of its log."""
+        """Restart it, and wait until it works; else put it back and raise ``ClusterError`` with the end of its log."""
         before = self._now[component]
         try:
             self._change(component, behaviour)
@@ -88,7 +88,8 @@ class Restarts:
         """Take a component of the control plane out of the cluster, and wait until it is gone."""
         program = MAIN_PROGRAMS[component]
         self._nodes.run(self._nodes.control_plane, "rm", f"{static_pods.MANIFESTS}/{program}.yaml")
-        self._api.wait_gone(PODS, [self._pod(program)], namespace="kube-system", timeout=_READY_SECONDS)
+        pod = f"{program}-{self._nodes.control_plane}"
+        self._api.wait_gone(PODS, [pod], namespace="kube-system", timeout=_READY_SECONDS)
 
     def _restart_static_pod(self, component: Component, behaviour: Behaviour) -> None:
         node, program = self._nodes.control_plane, MAIN_PROGRAMS[component]
@@ -119,9 +120,9 @@ class Restarts:
         return "".join(line for line in journal if program in line)
 
     def _containers(self, program: str) -> set[str]:
-        """Of a static pod: a file of the kubelet's for each, there from its start until nothing of the pod is left.
+        """List the kubelet's file for each container of a static pod, there until nothing of the pod is left.
 
-        Those of containers that have ended stay, and each name is of one start alone, also where it is the same pod
+        Files of containers that have ended stay, and each name is of one start alone, also within one pod
         (``makeMounts`` in pkg/kubelet/kuberuntime/kuberuntime_container.go).
         """
         pattern = f"{_PODS}/*/containers/{program}/*"
@@ -151,7 +152,7 @@ class Restarts:
         return True
 
     def _wait_for_service(self) -> None:
-        """Until pods of all nodes reach the API server, as drivers do: kube-proxies hear some seconds later of it."""
+        """Wait until pods of all nodes reach the API server: kube-proxies learn of it some seconds later."""
         address = self._nodes.kubectl("get", "service", "kubernetes", "--output=jsonpath={.spec.clusterIP}").strip()
         in_parallel(lambda node: self._wait_until_reached(node, f"--server=https://{address}"), self._spec.nodes)
 
@@ -169,9 +170,6 @@ class Restarts:
         except ClusterError:
             return False
         return True
-
-    def _pod(self, program: str) -> str:
-        return f"{program}-{self._nodes.control_plane}"
 
     def _restart_kubelet(self, node: str, behaviour: Behaviour) -> None:
         container = self._nodes.container(node)

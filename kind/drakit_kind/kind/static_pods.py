@@ -30,7 +30,7 @@ def changed(manifest: Object, flags: Mapping[str, str], *, image: str | None = N
 
 
 def health_address(manifest: Object) -> tuple[str, str]:
-    """Where the kubelet asks whether the component is ready: as ``https://127.0.0.1:10259`` and ``/readyz``.
+    """Return where the kubelet asks whether the component is ready, e.g. ``https://127.0.0.1:10259``, ``/readyz``.
 
     Those without a readiness probe are asked whether they have started (cmd/kubeadm/app/phases/controlplane).
     """

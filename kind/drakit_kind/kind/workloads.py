@@ -44,12 +44,12 @@ _LAYOUT_FILE = "layout.yaml"
 
 
 def access() -> list[Object]:
-    """Namespace, identity, rights and admission policy of drivers."""
+    """Return the objects that all drivers need: namespace, identity, rights and admission policy."""
     return _documents(drakit_driver, "00-access.yaml")
 
 
 def scheduler(image: str, *, name: str, gates: Mapping[str, bool], emulated_version: str) -> list[Object]:
-    """drakit's scheduler, for pods whose ``schedulerName`` is ``name``."""
+    """Make the objects of drakit's scheduler, for pods whose ``schedulerName`` is ``name``."""
     objects = _documents(drakit_allocator, "scheduler.yaml")
     (deployment,) = (item for item in objects if item["kind"] == "Deployment")
     container = _container(deployment, image)

@@ -217,7 +217,7 @@ def _environment(python_directory: str) -> dict[str, str]:
 
 
 def _drakit_entries(python: str, scratch: Path) -> list[Entry]:
-    """drakit itself below ``/opt/drakit``, and its command."""
+    """List drakit itself below ``/opt/drakit``, and its command."""
     library = scratch / "drakit"
     for package in _PACKAGES:
         for path, source in _files_of(package):
@@ -230,7 +230,7 @@ def _drakit_entries(python: str, scratch: Path) -> list[Entry]:
 
 
 def _compiled_entries(library: Path) -> Iterator[Entry]:
-    """All files below a directory of Python packages, compiled too if this is the Python that will run them."""
+    """Yield all files below a directory of Python packages, compiled too if this Python is the one of the image."""
     if sys.version_info[:2] == _PYTHON:
         # Files of an image have no time, so Python is told to compare nothing.
         unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH

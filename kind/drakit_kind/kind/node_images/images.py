@@ -72,7 +72,7 @@ def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeIma
 
 
 def _lack(spec: ClusterSpec, version: str) -> str:
-    """Why no node image can be made here, e.g. for want of a binary, with the way out; empty if one can."""
+    """Say why no node image can be made here, e.g. for want of a binary, with the way out; "" if one can."""
     if image_builder.node_image_builder() is None:
         return image_builder.IN_A_SOURCE_TREE
     assets = assets_of(spec, version)
@@ -91,13 +91,13 @@ def _pull_missing(image: str, way_out: str, report: Report) -> None:
 
 
 def pod_images(report: Report) -> Iterator[tuple[str, Path]]:
-    """Names and docker archives of what pods run: drakit's own image first."""
+    """Yield names and docker archives of the images that pods run, drakit's own first; make them if need be."""
     yield driver_image.archive(report)
     yield IMAGE, _busybox(report)
 
 
 def _busybox(report: Report) -> Path:
-    """Made of a busybox that is here; where there is none for Linux, a registry's."""
+    """Make the image of test pods from the busybox that ``find_busybox`` finds; without one, take a registry's."""
     file = cache_directory() / "kind" / "busybox.tar"
     try:
         busybox_archive(file, find_busybox(report))

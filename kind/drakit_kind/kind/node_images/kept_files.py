@@ -9,9 +9,9 @@ _IN_USE_SECONDS = 1800.0
 
 
 def keep_only(file: Path, pattern: str) -> None:
-    """Forget the files beside this one that ``pattern`` finds; called by who has the turn to make them.
+    """Remove the files beside this one that ``pattern`` finds; called by who has the turn to make them.
 
-    What another source tree's build has asked for lately stays until that has it.
+    One that was asked for in the last half hour stays: a build of another source tree may still need it.
     """
     file.touch()
     for old in file.parent.glob(pattern):
