@@ -1,7 +1,7 @@
 """Finding the real binaries of a Kubernetes version, without building or downloading anything.
 
-A directory that the user names comes first, name by name, then what ``drakit kubernetes build`` built. What does not
-belong to a Kubernetes version (etcd, containerd, CNI plugins, ...) is taken from the newest one that is built.
+A directory that the user names comes first, name by name, then drakit's cache of builds and downloads. What does not
+belong to a Kubernetes version (etcd, containerd, CNI plugins, ...) may be another version's there, the newest first.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Assets:
         return None
 
     def found(self) -> dict[str, Path]:
-        """All binaries that are there, by name."""
+        """Return the paths of all binaries that are there, by name."""
         found = {name: self.find(name) for name in NAMES}
         return {name: path for name, path in found.items() if path is not None}
 
     def remedy(self, name: str) -> str:
-        """How to get a binary that is not there, as the end of a sentence: the build that has it, or a directory."""
+        """Say how to get a missing binary, as the end of a sentence: the build that has it, or a directory."""
         builds = [release.version for release in pinned_releases() if name in release.names]
         version = self.version if self.version in builds else builds[0]
         if is_of_kubernetes(name) and version != self.version:
@@ -100,7 +100,7 @@ def find_assets(version: str, directory: Path | None = None, *, built_in: Path |
 
 
 def assets_of(spec: ClusterSpec, version: str) -> Assets:
-    """Where a cluster's binaries of a version are looked for."""
+    """Find where a cluster's binaries of a version may be; see ``find_assets``."""
     return find_assets(version, Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
 
 

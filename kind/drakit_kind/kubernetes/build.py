@@ -20,7 +20,7 @@ from drakit_kind.kubernetes.published import UNPUBLISHED
 from drakit_kind.kubernetes.releases import Release, check_in_release
 from drakit_kind.processes.spawn import log_tail
 
-# Storage drivers that need C libraries; overlayfs is what nodes use. What other modules see of these tags is nothing.
+# Leave out storage drivers that need C libraries: nodes use overlayfs. Other modules know none of these tags.
 _TAGS = "no_btrfs,no_devmapper,no_zfs"
 _FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", f"-tags={_TAGS}")
 _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -30,7 +30,7 @@ class Progress(Protocol):
     """Who is told how a build goes on."""
 
     def waiting(self, process: int) -> None:
-        """Another process builds the same; this one waits for it."""
+        """Report that another process builds the same, and that this one waits for it."""
 
     def started(self, name: str, number: int, of: int) -> None:
         """Report that a binary is being built, the ``number``-th ``of`` those that are missing."""
@@ -43,12 +43,14 @@ class Progress(Protocol):
 
 
 def build(release: Release, names: Sequence[str], entry: CacheEntry, progress: Progress) -> list[str]:
-    """Build what is missing of ``names``; gives what was built.
+    """Build what is missing of ``names``; return what was built.
 
     Raises ``ClusterError`` with Go's last lines. What is built by then is kept, and the next build continues from it;
     the same holds after Ctrl-C.
     """
-    _check_names(release, names)
+    check_in_release(release, names)
+    if sys.platform != "linux":
+        raise ClusterError("drakit builds Kubernetes' binaries on Linux only; elsewhere name a directory with them")
     entry.make()
     with entry.locked(progress.waiting):
         missing = [name for name in release.names if name in names and not entry.has(name)]
@@ -58,17 +60,11 @@ def build(release: Release, names: Sequence[str], entry: CacheEntry, progress: P
 
 
 def _link_flags(version: str) -> str:
-    """``-ldflags``: without the version in two places, emulated versions and feature gates are wrong."""
+    """Return ``-ldflags``: without the version in two places, emulated versions and feature gates are wrong."""
     major, minor, _ = version.split(".", 2)
     values = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     stamped = [f"-X {package}.{key}={value}" for package in _VERSION_PACKAGES for key, value in values.items()]
     return " ".join(["-s", "-w", *stamped])
-
-
-def _check_names(release: Release, names: Sequence[str]) -> None:
-    check_in_release(release, names)
-    if sys.platform != "linux":
-        raise ClusterError("drakit builds Kubernetes' binaries on Linux only; elsewhere name a directory with them")
 
 
 def _build_missing(release: Release, missing: Sequence[str], entry: CacheEntry, progress: Progress) -> None:

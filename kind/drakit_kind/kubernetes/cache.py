@@ -1,7 +1,7 @@
-"""The build cache: one directory for each pinned module and platform, so that nothing is ever built twice.
+"""The cache of builds and downloads: one directory for each pinned module and platform, so that none is done twice.
 
-``<cache>/kubernetes/1.37.1-linux-amd64-0123456789ab/`` holds ``bin/NAME``, ``build.log`` and, during a build, a lock
-and what is not finished yet. A binary appears in ``bin`` in one step, when it is whole.
+``<cache>/kubernetes/1.37.1-linux-amd64-0123456789ab/`` holds ``bin/NAME``, ``build.log``, a lock and, during a build,
+what is not finished yet. A binary appears in ``bin`` in one step, when it is whole.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def host_platform() -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """What is built, or will be, of one release."""
+    """What is built or downloaded, or will be, of one release."""
 
     directory: Path
 
@@ -42,25 +42,25 @@ class CacheEntry:
 
     @property
     def binaries(self) -> Path:
-        """The directory of what is built."""
+        """The directory of the finished binaries."""
         return self.directory / "bin"
 
     @property
     def log(self) -> Path:
-        """What Go printed, of all builds."""
+        """What Go printed in all builds, and what was downloaded."""
         return self.directory / "build.log"
 
     @property
     def unfinished(self) -> Path:
-        """Where a build works; it exists during a build only, or after one that was killed."""
+        """Where a build or download works; it exists only during one, or after one that was killed."""
         return self.directory / "unfinished"
 
     def has(self, name: str) -> bool:
-        """Whether a binary is built."""
+        """Whether a binary is finished."""
         return (self.binaries / name).is_file()
 
     def size(self) -> int:
-        """Bytes of all that is built."""
+        """Return the bytes of all finished binaries."""
         return sum(path.stat().st_size for path in self.binaries.glob("*"))
 
     def make(self) -> None:
@@ -71,7 +71,7 @@ class CacheEntry:
 
     @contextlib.contextmanager
     def locked(self, on_wait: Callable[[int], None]) -> Iterator[None]:
-        """Be the only build of this entry. ``on_wait`` is called with the process id of another one, if we must wait.
+        """Be the only build or download of this entry; call ``on_wait`` with the process id of another to wait for.
 
         The kernel gives the lock back when a process ends, however it ends.
         """

@@ -30,16 +30,16 @@ class Progress(Protocol):
     """Who is told how a download goes on."""
 
     def waiting(self, process: int) -> None:
-        """Another process works on the same; this one waits for it."""
+        """Report that another process works on the same, and that this one waits for it."""
 
     def started(self, name: str, number: int, of: int) -> None:
         """Report that a file is being downloaded, the ``number``-th ``of`` those that are missing."""
 
     def received(self, size: int, of: int | None) -> None:
-        """So many bytes of it have come, ``of`` so many; None where the server does not say."""
+        """Report the bytes of a file that have come, and ``of`` how many; None where the server does not say."""
 
     def finished(self, name: str, seconds: float, size: int) -> None:
-        """Its programs are there; ``size`` of the file in bytes."""
+        """Report that the programs of a file are there; ``size`` is the file's, in bytes."""
 
 
 def download(
@@ -70,7 +70,7 @@ def download(
 
 
 def without_release(release: Release, names: Sequence[str]) -> str:
-    """Return what to do about programs that are published nowhere, as a sentence."""
+    """Return what to do about programs that are published as images only, as a sentence."""
     only = " ".join(f"--only {name}" for name in names)
     verb = "is" if len(names) == 1 else "are"
     return (

@@ -57,7 +57,7 @@ def pin(version: str, besides: bool | None) -> None:
 def write_module(version: str, modules: Path, *, besides: bool) -> dict[str, tuple[str, str]]:
     """Write ``<modules>/<version>``, replacing one that is there; nothing is changed if that fails.
 
-    Gives the requirements that are newer than the release's own: module path -> (the release's version, ours).
+    Returns the requirements that are newer than the release's own: module path -> (the release's version, ours).
     """
     go = toolchain.find_go(_OLDEST_GO, "pinning a version").executable
     final = modules / version
@@ -130,7 +130,7 @@ def _read_go_mod(go: Path, path: Path) -> dict[str, Any]:
 
 
 def _run(go: Path, arguments: Sequence[str], directory: Path, *flags: str) -> str:
-    """Run a command of Go, its messages to stderr as they come; gives what it prints."""
+    """Run a command of Go, its messages to stderr as they come; return what it prints."""
     done = subprocess.run(
         [go, *arguments],
         cwd=directory,

@@ -21,7 +21,7 @@ _GO_VERSION = re.compile(r"^go (\S+)$", re.MULTILINE)
 
 
 def checked_version(text: str) -> str:
-    """``1.37.1`` for itself and for ``v1.37.1``; it becomes part of paths, so anything else is a ``ClusterError``."""
+    """Return ``1.37.1`` for it and for ``v1.37.1``; raise ``ClusterError`` for others, as it becomes part of paths."""
     if not (found := _VERSION.fullmatch(text)):
         raise ClusterError(f"Kubernetes version {text!r}: write it with three numbers, as in 1.37.1")
     return found[1]
@@ -80,14 +80,14 @@ class Release:
 
 
 def modules_directory() -> Path:
-    """Where the modules of all pinned versions lie."""
+    """Return the directory with the modules of all pinned versions."""
     package = Path(__file__).parent
     installed = package / "pinned"
     return installed if installed.is_dir() else package.parents[1] / "kubernetes"
 
 
 def pinned_releases(directory: Path | None = None) -> list[Release]:
-    """All pinned versions, the newest first."""
+    """List the pinned versions, the newest first."""
     modules = directory or modules_directory()
     found = [Release(path.parent.name, path.parent) for path in modules.glob("*/go.mod")]
     return sorted(found, key=lambda release: Version.parse(release.version), reverse=True)

@@ -78,7 +78,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def environment(flags: Sequence[str], **variables: str) -> dict[str, str]:
-    """Ours, with Go's own settings replaced by ``flags`` (GOFLAGS) and ``variables``; proxies and caches are kept."""
+    """Return our environment with ``flags`` (GOFLAGS) and ``variables`` for Go's settings; proxies and caches stay."""
     kept = {name: value for name, value in os.environ.items() if name != "GOEXPERIMENT"}
     return {**kept, **_DEFAULTS, "GOFLAGS": " ".join(flags), "GOTOOLCHAIN": "local", "GOWORK": "off", **variables}
 
@@ -91,7 +91,7 @@ def run(
     log: IO[str],
     on_line: Callable[[str], None],
 ) -> int:
-    """Run a command of Go to its end, every line of its output to ``log`` and ``on_line``; gives its exit status.
+    """Run a command of Go to its end, every line of its output to ``log`` and ``on_line``; return its exit status.
 
     It and the compilers that it starts are one process group, which is ended before any exception, Ctrl-C included,
     leaves this function, and also when this process is killed.
