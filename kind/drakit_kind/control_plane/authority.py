@@ -95,9 +95,8 @@ class Authority:
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        # The public half last: `certificate` takes its presence for that of both.
-        for path, content in ((pair.key, private), (pair.certificate, public)):
-            private_files.write(path, content)
+        private_files.write(pair.key, private)
+        private_files.write(pair.certificate, public)
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: _Key, *, ca: bool) -> x509.CertificateBuilder:

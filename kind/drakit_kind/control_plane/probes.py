@@ -13,7 +13,7 @@ _SHOWN = 200  # characters of an answer
 
 
 def https(port: int, path: str, authority: Path, *, token: str | None = None, saying: str = "") -> Probe:
-    """Ask ``https://127.0.0.1:PORT/PATH`` for a 200 with a text that has ``saying`` in it."""
+    """Make a probe that asks ``https://127.0.0.1:PORTPATH`` for a 200 with ``saying`` in its text."""
     context = ssl.create_default_context(cafile=str(authority))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
 
@@ -25,7 +25,7 @@ def https(port: int, path: str, authority: Path, *, token: str | None = None, sa
 
 
 def http(url: str) -> Probe:
-    """Ask an http server of this machine for a 200."""
+    """Make a probe that asks an http server of this machine for a 200."""
 
     async def probe() -> None:
         await _ask(aiohttp.TCPConnector(), url)
@@ -34,7 +34,7 @@ def http(url: str) -> Probe:
 
 
 def unix(path: Path, url_path: str) -> Probe:
-    """Ask an http server on a unix socket for a 200."""
+    """Make a probe that asks an http server on a unix socket for a 200."""
 
     async def probe() -> None:
         await _ask(aiohttp.UnixConnector(str(path)), f"http://localhost{url_path}")

@@ -44,10 +44,7 @@ class Binaries(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What all programs of one control plane share.
-
-    ``tokens`` are the bearer tokens, by user.
-    """
+    """What all programs of one control plane share; ``tokens`` are the bearer tokens, by user."""
 
     name: str
     home: ClusterHome
@@ -58,7 +55,7 @@ class Site:
 
     @property
     def port(self) -> int:
-        """The API server's, on 127.0.0.1."""
+        """The API server's port on 127.0.0.1."""
         port = urlsplit(self.access.url).port
         assert port is not None
         return port
@@ -84,7 +81,7 @@ class Site:
 
 
 def etcd(site: Site, binaries: Binaries) -> ServerProcess:
-    """etcd on a unix socket: on a TCP port, every user of the machine could read the cluster's secrets."""
+    """Make etcd on a unix socket: on a TCP port, every user of the machine could read the cluster's secrets."""
     client, peer = f"unix://{_etcd_socket(site)}", f"unix://{site.home.directory}/etcd-peer.sock"
     flags = {
         "data-dir": site.home.directory / "etcd",
@@ -107,7 +104,7 @@ def _etcd_socket(site: Site) -> Path:
 def kube_apiserver(
     site: Site, binaries: Binaries, behaviour: Behaviour, runtime_config: Mapping[str, str]
 ) -> ServerProcess:
-    """kube-apiserver with RBAC, the Node authorizer and NodeRestriction, as clusters have it."""
+    """Make kube-apiserver with RBAC, the Node authorizer and NodeRestriction, as clusters have it."""
     authority = site.authority
     serving = authority.issue("kube-apiserver", user="kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes"])
     client = kubelet_client(authority)
@@ -146,12 +143,12 @@ def kube_apiserver(
 
 
 def kubelet_client(authority: Authority) -> KeyPair:
-    """Who an API server is to kubelets: they let anybody in who has a certificate of the cluster's authority."""
+    """Issue an API server's certificate for kubelets, which let in anybody with one of the cluster's authority."""
     return authority.issue("kubelet-client", user="kube-apiserver", groups=["system:masters"])
 
 
 def token_file(site: Site) -> Path:
-    """Kubernetes' static tokens: ``token,user,uid,"group"`` a line of CSV."""
+    """Write the file of Kubernetes' static tokens, ``token,user,uid[,group]`` a line of CSV; return its path."""
     text = io.StringIO(newline="")
     groups = {ADMIN: ["system:masters"]}
     csv.writer(text, lineterminator="\n").writerows(
@@ -161,7 +158,7 @@ def token_file(site: Site) -> Path:
 
 
 def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:
-    """kube-controller-manager with its default controllers."""
+    """Make kube-controller-manager with its default controllers; ready when it has made them."""
     port = free_port()
     flags: dict[str, object] = {
         "kubeconfig": site.kubeconfig(CONTROLLER_MANAGER),
@@ -181,7 +178,7 @@ def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour
 
 
 def kube_scheduler(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:
-    """kube-scheduler with its default profile; ready when it has seen all that it watches."""
+    """Make kube-scheduler with its default profile; ready when it has seen all that it watches."""
     port = free_port()
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
