@@ -13,6 +13,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -140,7 +141,7 @@ class Api:
     def objects(
         self, resource: Resource, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
     ) -> list[Object]:
-        """All objects of a collection, of this namespace or of ``ALL_NAMESPACES``."""
+        """List the objects of a collection, of this namespace or of ``ALL_NAMESPACES``."""
         listed = self._run(
             self._connection.list(
                 resource,
@@ -159,15 +160,13 @@ class Api:
         return self._run(self._connection.replace(resource, obj, namespace, subresource=subresource))
 
     def patch(self, resource: Resource, name: str, body: Any, namespace: str | None = None, **options: Any) -> Object:
-        """Merge patch by default; see ``Connection.patch``."""
+        """Patch an object, by default with a merge patch; return it as stored. See ``Connection.patch``."""
         return self._run(self._connection.patch(resource, name, body, self._in(resource, namespace), **options))
 
     def delete(self, resource: Resource, name: str, namespace: str | None = None, **options: Any) -> None:
         """Ask for deletion; fine if the object is gone already."""
-        try:
+        with suppress(NotFound):
             self._run(self._connection.delete(resource, name, self._in(resource, namespace), **options))
-        except NotFound:
-            return
 
     def version(self) -> str:
         """Ask for the minor version that the API server behaves like, e.g. "1.36"."""
@@ -182,7 +181,7 @@ class Api:
         return self._run(self._connection.request("GET", path, params=params)).decode()
 
     def environment(self, pod: str, container: str | None = None, namespace: str | None = None) -> dict[str, str]:
-        """``KEY=value`` lines of a container that prints its environment first; waits until they are there."""
+        """Return the environment that a container prints first (``KEY=value`` lines); ``WaitTimeout`` if none comes."""
         deadline = time.monotonic() + _LOG_SECONDS * self._patience
         while True:
             # A container runs before its first command has printed anything.
@@ -194,14 +193,14 @@ class Api:
             time.sleep(_PAUSE)
 
     def events(self, name: str, namespace: str | None = None, *, reason: str = "") -> list[str]:
-        """Messages of the events about an object of this name, oldest first, as ``Reason: message``."""
+        """List the events about an object of this name, oldest first, as ``Reason: message``."""
         selector = f"involvedObject.name={name}" + (f",reason={reason}" if reason else "")
         found = self.objects(EVENTS, namespace, field_selector=selector)
         found.sort(key=lambda event: (event.get("lastTimestamp") or "", int(event["metadata"]["resourceVersion"])))
         return [_said(event) for event in found]
 
     def all_events(self, namespace: str | None = None) -> list[tuple[str, str]]:
-        """Of every object in the namespace: its name and ``Reason: message``, oldest first."""
+        """List all events of a namespace, oldest first: the object's name and ``Reason: message``."""
         found = self.objects(EVENTS, namespace)
         found.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
         return [(event["involvedObject"].get("name", ""), _said(event)) for event in found]
@@ -290,7 +289,7 @@ class Api:
         return "\n".join(lines)
 
     def _told_events(self, name: str, namespace: str | None = None) -> list[str]:
-        """For a message that says something else: if they cannot be read, that is one of its lines."""
+        """Read events for a message about something else: if they cannot be read, one of its lines says so."""
         from drakit_kind.clusters.cluster_logs import told
 
         return list(told(lambda: self.events(name, namespace)))
@@ -345,7 +344,7 @@ class Api:
             raise WaitTimeout(message) from None
 
     def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
-        """Wait until all these pods run."""
+        """Wait until all these pods run, and return them."""
         left = self._countdown(timeout)
         return [
             self.wait(
@@ -373,7 +372,7 @@ class Api:
         return lambda: max(_LEAST_SECONDS, deadline - time.monotonic()) / self._patience
 
     def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
-        """Wait for an event about an object; returns its message."""
+        """Wait for an event about an object, and return its message; ``WaitTimeout`` tells which ones there were."""
 
         def messages(events: list[Object]) -> list[str]:
             return [text for event in events if containing in (text := event.get("message", ""))]
@@ -394,7 +393,7 @@ class Api:
 
 
 async def _list_now(reflector: Reflector) -> None:
-    """Its first list, which raises what the reflector would meet again and again: nothing will change it."""
+    """List for the first time: this raises an error that the reflector would meet again and again."""
     try:
         await reflector.list_now()
     except (Expired, *UNREACHABLE):
@@ -410,5 +409,5 @@ def _is_final(error: ApiError) -> bool:
 
 
 def _said(event: Object) -> str:
-    """Both are optional in core/v1."""
+    # Both are optional in core/v1.
     return ": ".join(text for text in (event.get("reason"), event.get("message")) if text)

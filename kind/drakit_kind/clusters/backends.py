@@ -19,7 +19,7 @@ def real_components(backend: Backend, chosen: str | None = None, *, option: str 
     """Return the components that are Kubernetes' own programs.
 
     ``chosen`` is a list as of ``--real apiserver,controllers``; None is the backend's own choice: none for
-    ``embedded``; for ``binaries`` the control plane, and kubelets too for root, whom containers need; for ``kind`` all.
+    ``embedded``; for ``binaries`` the control plane, and for root, which containers need, kubelets; for ``kind`` all.
     Raises ``ClusterError``, with the name of the ``option``, for a component that does not exist.
     """
     if chosen is not None:
@@ -39,9 +39,9 @@ def _parsed(text: str, option: str) -> frozenset[Component]:
 
 
 def refuse_unused_programs(spec: ClusterSpec, *, prefix: str = "--") -> None:
-    """Raise ``ClusterError`` where a place of programs is named and no component is one of them.
+    """Raise ``ClusterError`` if a directory of Kubernetes' programs is named and all components are drakit's own.
 
-    ``prefix`` is what options begin with where the user has named it.
+    ``prefix`` is what the options in the message begin with, e.g. ``--drakit-``.
     """
     if spec.kubernetes_dir and not spec.real:
         raise ClusterError(
@@ -51,6 +51,6 @@ def refuse_unused_programs(spec: ClusterSpec, *, prefix: str = "--") -> None:
 
 
 def started_components(spec: ClusterSpec) -> list[Component]:
-    """Those that a cluster on this machine starts: no scheduler where none is wanted, no kubelets without nodes."""
+    """List what a cluster on this machine starts: no scheduler where none is wanted, no kubelets without nodes."""
     left_out = {"scheduler": not spec.scheduler, "kubelet": not spec.nodes}
     return [component for component in COMPONENTS if not left_out.get(component)]

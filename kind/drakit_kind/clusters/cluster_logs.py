@@ -17,10 +17,11 @@ _PAUSE = 0.2  # seconds between two looks at a log that is followed
 
 
 def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str]:
-    """Each with its end: all, or what a component's programs have printed; of ours, what the supervisor says of it.
+    """Yield the lines of a cluster's log, with their ends, or those of one component.
 
-    Of several files, a line like ``== kubelet-node-1`` is before each. Raises ``FileNotFoundError`` where no cluster
-    was ever started.
+    Of a real component these are what its programs printed, of one of ours the supervisor's lines that name it. If
+    there are several files, a line like ``== kubelet-node-1`` is before each. Raises ``FileNotFoundError`` where no
+    cluster was ever started.
     """
     wanted = _wanted(home, component)
     if wanted.said_of:
@@ -102,7 +103,7 @@ def part_head(name: str) -> str:
 
 
 def told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
-    """As many of the lines as can be had, and why there are no more."""
+    """Yield as many of the lines as can be had, and then why there are no more."""
     try:
         yield from lines()
     except Exception as error:  # whatever it is, it must not take the place of what is told beside it
@@ -110,12 +111,12 @@ def told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
 
 
 def whole(log: Callable[[], str]) -> str:
-    """All of a log, or why it cannot be had."""
+    """Return all of a log, or why it cannot be had."""
     return "\n".join(told(lambda: log().splitlines()))
 
 
 def _is_real(home: ClusterHome, component: Component) -> bool:
-    """In the last run: a log of an earlier one, where it was another one, tells nothing of it."""
+    """Whether it was real in the last run: logs of an earlier run, in which it was, say nothing of that."""
     spec = home.read_spec()
     return spec is not None and component in spec.real
 

@@ -29,9 +29,9 @@ _HASH_LENGTH = 6
 
 
 def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver], *, keep: Path | None = None) -> list[tuple[str, str]]:
-    """Titles and texts. Never raises: where something cannot be had, it says why.
+    """Return titles and texts. Never raises: where something cannot be had, the text says why.
 
-    Of logs, it is the last lines; all of them are written to the directory ``keep``, a file each.
+    Of logs, these are the last lines; all of each goes into a file of the directory ``keep``.
     """
     objects = "\n".join(told(partial(_objects, api)))
     logs = [(f"log of driver {_name(driver)}", whole(driver.logs)) for driver in drivers]
@@ -85,6 +85,6 @@ def _end(text: str) -> str:
 
 
 def _last(lines: list[str], count: int) -> list[str]:
-    """As many, and the head, if it has one."""
+    """Return the last ``count`` lines, after the heading if there is one."""
     head = [line for line in lines[:-count][:1] if line.startswith(part_head(""))]
     return head + lines[-count:]

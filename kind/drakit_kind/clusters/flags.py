@@ -19,7 +19,7 @@ PROGRAMS: dict[Component, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What a restart makes another of a component; what is None is as the cluster was started."""
+    """What a restart changes of a component; what is None becomes as the cluster was started."""
 
     version: str | None = None
     gates: Mapping[str, bool] | None = None
@@ -28,7 +28,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What one component is (``version``, "1.37.1"), behaves like ("1.36"; None is its own) and has switched."""
+    """The version that a component is ("1.37.1"), the one that it emulates ("1.36"; None is its own), its gates."""
 
     version: str
     emulated_version: str | None = None
@@ -41,7 +41,7 @@ class Behaviour:
 
     @classmethod
     def of(cls, spec: ClusterSpec, component: Component, change: Change = Change()) -> Behaviour:
-        """Combine what a cluster's spec says about a component with what is to change."""
+        """Combine a cluster's spec with a change; ``ClusterError`` for the emulated version of a real kubelet."""
         if component == "kubelet" and component in spec.real and change.emulated_version is not None:
             raise ClusterError("a kubelet has no emulated version; name a version")
         return cls(
@@ -55,7 +55,7 @@ class Behaviour:
         return FeatureGates(self.minor, self.gates)
 
     def flags(self) -> dict[str, str]:
-        """``--feature-gates`` and ``--emulated-version`` of a real component of the control plane.
+        """Return ``feature-gates`` and ``emulated-version``, where needed, of a real control plane component.
 
         Raises ``ClusterError`` for a gate that only drakit's components know.
         """
@@ -66,7 +66,7 @@ class Behaviour:
 
 
 def gates_flag(gates: Mapping[str, bool]) -> str:
-    """``A=true,B=false`` for a real component; raises ``ClusterError`` for a gate of the kit."""
+    """Write gates as ``A=true,B=false`` for a real component; ``ClusterError`` for one that only drakit has."""
     kit_only = {gate.name for gate in FeatureGates().known() if gate.kit_only}
     if unknown := sorted(kit_only & gates.keys()):
         raise ClusterError(
@@ -77,7 +77,7 @@ def gates_flag(gates: Mapping[str, bool]) -> str:
 
 
 def gates_text(gates: Mapping[str, bool]) -> str:
-    """``A=true,B=false``, as on a command line."""
+    """Write gates as ``A=true,B=false``, sorted by name."""
     return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(gates.items()))
 
 

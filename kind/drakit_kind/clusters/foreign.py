@@ -19,7 +19,7 @@ _PATIENCE = 4.0
 class ForeignCluster(Cluster):
     """The cluster that a kubeconfig's current context names.
 
-    Of its ``spec``, its nodes that take pods are true; what else it is like, nobody has told us.
+    Its ``spec`` has the nodes that take pods now; versions, gates and the rest in it are defaults, not the cluster's.
     """
 
     def __init__(self, kubeconfig: Path) -> None:
@@ -31,17 +31,17 @@ class ForeignCluster(Cluster):
         """Do nothing: the cluster runs already."""
 
     def stop(self) -> None:
-        """Nothing: it is somebody else's."""
+        """Do nothing: it is somebody else's."""
 
     def _restart(self, component: Component, change: Change) -> None:
         self._refuse(f"restart its {component}")
 
     def logs(self, component: Component | None = None) -> str:
-        """None: they are wherever its owner keeps them."""
+        """Return "": its logs are wherever its owner keeps them."""
         return ""
 
     def driver(self, spec: DriverSpec) -> Driver:
-        """Refused: its own driver is what is judged."""
+        """Raise ``ClusterError``: its own driver is what is judged."""
         self._refuse("start drivers in it")
 
     def _refuse(self, what: str) -> NoReturn:

@@ -21,7 +21,7 @@ def next_second(now: datetime) -> datetime:
 
 
 def seconds_until(moment: datetime) -> float:
-    """How long it is until then, in seconds; 0 if it is past."""
+    """Return the seconds until then; 0 if it is past."""
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 

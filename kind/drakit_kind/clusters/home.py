@@ -39,7 +39,7 @@ _NEVER_READY = "never-ready"
 
 
 def base_directory() -> Path:
-    """``$DRAKIT_HOME``, else ``~/.drakit``: unix sockets lie below it, so every directory more would cost users."""
+    """Return ``$DRAKIT_HOME``, else ``~/.drakit``, which is short because the paths of unix sockets are bounded."""
     home = os.environ.get("DRAKIT_HOME")
     return Path(home) if home else Path.home() / ".drakit"
 
@@ -83,7 +83,7 @@ class ClusterHome:
 
     @property
     def option(self) -> str:
-        """With which commands find it: nothing for the default one, else e.g. `` --name red``."""
+        """The option by which commands find it: "" for the default one, else e.g. `` --name red``."""
         if self.directory.parent != base_directory().absolute():
             return f" --data-dir {self.directory}"
         return "" if self.directory.name == "default" else f" --name {self.directory.name}"
@@ -166,9 +166,8 @@ class ClusterHome:
         """Create the directory, private to the user, of a cluster with these nodes.
 
         Where its path is too long for sockets, it gets a short name, unless real kubelets mount things below it
-        (``mounts``). Raises ``ClusterError`` where sockets would not fit even so, and for one that is there, unless it
-        is empty or that of an earlier run, and private to this user already: whose it is otherwise, and who needs it,
-        only the user knows.
+        (``mounts``). Raises ``ClusterError`` where sockets would not fit even so, and for an existing directory, unless
+        it is empty or that of an earlier run, and private to this user already.
         """
         own = len(os.fsencode(self.directory))
         shortened = not mounts and own + _longest(_NODE_SOCKET, nodes) > short_paths.SOCKET_BYTES

@@ -23,7 +23,7 @@ def gates_of(version: str) -> dict[str, Gate]:
 
 
 def known_gates(gates: Mapping[str, bool], version: str = NEWEST_EMULATED) -> dict[str, bool]:
-    """Those that drakit knows of a version; the newest knows all."""
+    """Return those of the gates that drakit knows in a version; in the newest it knows all that it ever knows."""
     known = gates_of(version).keys() | _OF_A_STAGE
     return {name: on for name, on in gates.items() if name in known}
 

@@ -22,7 +22,7 @@ def request(name: str, device_class: str, *expressions: str, **fields: Any) -> O
 
 
 def subrequest(name: str, device_class: str, *expressions: str, **fields: Any) -> Object:
-    """One alternative of a prioritized list; see ``first_available``."""
+    """Make one alternative of a prioritized list; see ``first_available``."""
     return {"name": name, "deviceClassName": device_class, **_selectors(expressions), **fields}
 
 
@@ -36,7 +36,7 @@ def _selectors(expressions: Sequence[str]) -> Object:
 
 
 def claim(name: str, *requests: Object, match_attribute: str | None = None, **devices: Any) -> Object:
-    """Make a ResourceClaim; all its devices must have the same value of ``match_attribute``."""
+    """Make a ResourceClaim; all its devices must have one value of ``match_attribute``. ``devices``: more fields."""
     return {
         "apiVersion": API_VERSION,
         "kind": "ResourceClaim",
@@ -73,7 +73,7 @@ def device_class(name: str, *expressions: str) -> Object:
 
 
 def pod_spec(claim: str | None = None, *, template: str | None = None, **fields: Any) -> Object:
-    """One container that uses one claim, by name or from a template; ``fields`` are added to the spec.
+    """Make a pod's spec: one container that uses a claim, by name or from a template, or none; plus ``fields``.
 
     Deleted, the pod is there until its kubelet has ended it and given its devices back. Without any grace (0) the API
     server would forget it at once, and its claim could go to another pod while its devices are still prepared.
@@ -105,7 +105,7 @@ def pod(
 
 
 def deployment(name: str, claim: str | None = None, *, template: str | None = None, replicas: int = 1) -> Object:
-    """Pods that repel each other from their nodes: one for each host of a multi-host device (KEP-4815)."""
+    """Make a Deployment, each pod on a node of its own: one for each host of a multi-host device (KEP-4815)."""
     labels = {"app": name}
     apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}

@@ -27,7 +27,7 @@ _TRIES = 4
 
 
 def length() -> int:
-    """Bytes of such a name."""
+    """Return how many bytes a short name has."""
     return len(os.fsencode(_PLACE)) + 1 + len(_PREFIX) + 8
 
 
