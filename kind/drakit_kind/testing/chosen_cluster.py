@@ -47,7 +47,7 @@ def _said_for_this_run(config: pytest.Config, name: str) -> bool:
 
 
 def refuse_unused_programs(config: pytest.Config, spec: ClusterSpec) -> None:
-    """Raise ``ClusterError`` where a place of programs is named for this cluster, and no component is one of them."""
+    """Raise ``ClusterError`` if programs are named for this run's cluster and all its components are drakit's own."""
     from drakit_kind.clusters import backends
 
     if read(config, "kubernetes-dir").origin is not Origin.FILE:  # that is a default for clusters that have some

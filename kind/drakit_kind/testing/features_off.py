@@ -53,7 +53,7 @@ def needed_gates(item: pytest.Item) -> list[str]:
 
 
 def why_left_out(item: pytest.Item) -> str:
-    """Why a story is not run: its first gate that is off in this run's cluster; or "".
+    """Say why a story is not run, i.e. which of its gates is off in this run's cluster; "" if it is run.
 
     Nothing is known of a cluster that is not ours, nor of one that a story starts for itself.
     """

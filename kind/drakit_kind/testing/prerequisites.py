@@ -18,7 +18,7 @@ def require(spec: ClusterSpec, backend: Backend, report: Report, *, kind_program
 
 
 def require_here(spec: ClusterSpec, report: Report) -> None:
-    """Check whether a cluster could start on this machine, in a temporary directory like that of tests."""
+    """Raise ``ClusterError`` if a cluster could not start here, in a temporary directory like that of tests."""
     from drakit_kind.clusters.home import ClusterHome
     from drakit_kind.local import backend as local
 
@@ -30,7 +30,7 @@ def require_here(spec: ClusterSpec, report: Report) -> None:
 
 
 def require_kind(spec: ClusterSpec, named: str | None) -> None:
-    """Check what kind needs before images are built, which takes minutes; ``named`` is the user's kind."""
+    """Raise ``ClusterError`` for what kind lacks, before images are built for minutes; ``named``: the user's kind."""
     from drakit_kind.kind.config import check_components
     from drakit_kind.kind.docker import check_daemon
     from drakit_kind.kind.program import kind_program

@@ -35,7 +35,7 @@ _SEEN_AT_TEARDOWN: pytest.StashKey[Sections] = pytest.StashKey()
 
 @contextmanager
 def reported(item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Driver] = ()) -> Iterator[None]:
-    """Until the end of the block, which has to be that of a fixture, a failure of the test tells of all this.
+    """Let a failure of the test tell of all this until the end of the block, which has to be that of a fixture.
 
     ``item`` is the fixture's ``request.node``; ``drivers`` may grow meanwhile.
     """
@@ -64,7 +64,7 @@ def teardown_failure(
 
 
 def evidence(item: pytest.Item, when: str) -> Sections:
-    """Objects, events and logs of all that the test used when it failed: titles and texts. Never raises.
+    """Return objects, events and logs of all that the test used when it failed: titles and texts. Never raises.
 
     All of the logs go to ``--drakit-keep-logs``: into a directory for the test, in it one for ``when`` it failed
     (setup, call, teardown), and there one for each cluster.

@@ -18,7 +18,7 @@ StartedCluster = LocalCluster | KindCluster
 
 
 class SessionClusters:
-    """All that are started are stopped, and their files removed, when this context ends."""
+    """Starts and joins clusters; those that it has started are stopped, and their files removed, when it ends."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -47,7 +47,7 @@ class SessionClusters:
         return cluster
 
     def _keep_logs(self, home: ClusterHome, error: BaseException) -> None:
-        """Of a cluster that did not start: no test has used it and reports it, and its files go with the session."""
+        """Keep those of a cluster that did not start: no test reports them, and its files go with the session."""
         files = [file for file in (home.log, *home.logs.glob("*.log")) if file.is_file()]
         keep = path(self._config, "keep-logs")
         if keep is None or not files:

@@ -20,7 +20,7 @@ _NOBODYS = object()
 
 
 def written_out(arguments: Sequence[str], names: Iterable[str] = tuple(_LONG)) -> list[str]:
-    """Arguments of pytest with these short names, by default all of them, in their long form."""
+    """Return pytest's arguments with these short names, by default all of them, in their long form."""
     wanted = set(names)
     written: list[str] = []
     for place, argument in enumerate(arguments):
