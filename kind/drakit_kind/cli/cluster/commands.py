@@ -163,7 +163,7 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that stand on the command line."""
+    """Return the options that are given on the command line."""
     source = click.get_current_context().get_parameter_source
     return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
@@ -275,7 +275,7 @@ def down(name: str, data_dir: Path | None) -> None:
 
 
 def _forget(path: Path, cluster: LocalCluster) -> str | None:
-    """Take a cluster out of a kubeconfig; what is wrong with the file, if that cannot be done."""
+    """Take a cluster out of a kubeconfig; return what is wrong with the file, if that cannot be done."""
     from drakit_kind.clusters import kubeconfig
 
     try:

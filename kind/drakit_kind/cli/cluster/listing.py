@@ -68,7 +68,7 @@ def _shown(value: object) -> str:
 
 
 def _age(seconds: int) -> str:
-    """Write seconds in the largest unit that gives a whole number, e.g. ``90s``, ``5m`` or ``3d``."""
+    """Write seconds in the largest unit of which there are two or more, rounded down, e.g. ``90s``, ``5m``."""
     for unit, size in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"

@@ -43,7 +43,6 @@ def spec_of(options: Mapping[str, Any], named: Mapping[str, Any], home: ClusterH
 
 
 def _changed(spec: ClusterSpec, options: Mapping[str, Any]) -> ClusterSpec:
-    """``spec`` with what these options say."""
     from drakit_api.features import parse_gates
     from drakit_embedded.runtime_config import parse as runtime_config_of
 
@@ -65,9 +64,9 @@ def _changed(spec: ClusterSpec, options: Mapping[str, Any]) -> ClusterSpec:
 
 
 def _drivers(spec: ClusterSpec, nodes: list[str], options: Mapping[str, Any]) -> Sequence[DriverSpec]:
-    """Those that are named; else those of ``spec``, which are the default ones where they were.
+    """Return the drivers that the options name, else those of ``spec``, default ones as for the present nodes.
 
-    What was on all nodes is then on all that there are now.
+    A driver that was on all nodes is then on all that there are now.
     """
     if options.get("no_driver"):
         return []
@@ -81,7 +80,7 @@ def _drivers(spec: ClusterSpec, nodes: list[str], options: Mapping[str, Any]) ->
 
 
 def _following(driver: DriverSpec, before: list[str], nodes: list[str]) -> DriverSpec:
-    """``driver`` on all of ``nodes`` if it was on all of ``before``, and its profile can be on that many."""
+    """Put ``driver`` on all of ``nodes`` if it was on all of ``before``, and its profile can be on that many."""
     if list(driver.nodes) != before:
         return driver
     from drakit_kind.processes.drivers import pools_of
