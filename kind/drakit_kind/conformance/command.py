@@ -168,7 +168,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _remove_results(output: Path) -> None:
-    """Of an earlier call: whatever this one comes to, they must not be taken for its own.
+    """Remove those of an earlier call, which must not be taken for this one's, whatever it comes to.
 
     A directory of a run is one that has its records. What else somebody keeps there stays.
     """
@@ -239,7 +239,7 @@ def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, .
 
 
 def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:
-    """One for each driver; without names, for each that publishes slices in the cluster."""
+    """Make a configuration for each driver; without names, for each that publishes slices in the cluster."""
     from drakit_client.resources import RESOURCE_SLICES
     from drakit_kind.clusters.api import Api
     from drakit_kind.clusters.kubeconfig import default_path
@@ -281,7 +281,7 @@ def _tell_step(backend: Backend, text: str) -> None:
 
 
 def _judged(runs: list[Run]) -> list[Run]:
-    """All, but for those of which the user's options have chosen nothing while they have chosen stories of others."""
+    """Leave out runs in which the user's options have chosen no story, unless that is all runs."""
     from drakit_kind.conformance.runs import NO_STORY
 
     return [run for run in runs if run.problem != NO_STORY] or runs

@@ -14,7 +14,7 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def merge(runs: Iterable[Run]) -> ElementTree.Element:
-    """One element with the suites of all runs, as pytest wrote them, where it came to that.
+    """Make one element of the suites of all runs, as pytest wrote them, where it came to that.
 
     A run without a judgement has a suite with an error that says why: who reads XML alone must not take it for success.
     """
@@ -39,7 +39,7 @@ def _not_judged(run: Run) -> ElementTree.Element:
 
 
 def _add_evidence(suites: ElementTree.Element, records: Iterable[Record]) -> None:
-    """pytest writes what a test printed, at most; a story's pods, claims and logs are where viewers show output."""
+    """Put a failed story's pods, claims and logs where viewers show output, unless pytest has written output there."""
     seen: Mapping[str, str] = {record.test: _text(record) for record in records if record.evidence}
     for case in suites.iter("testcase"):
         said = {each.get("name"): each.get("value") for each in case.iter("property")}

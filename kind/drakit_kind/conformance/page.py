@@ -84,14 +84,14 @@ def _breakable(text: str) -> Markup:
 
 
 def _linked(source: str) -> Markup:
-    """Where a capability comes from, each KEP with a link, and without the numbers of drakit's own seeds."""
+    """Write where a capability comes from: each KEP as a link, without the numbers of drakit's own seeds."""
     parts = _KEP.split(_SEEDS.sub("", source))  # text, number, text, number, ...
     texts = (escape(part) if number % 2 == 0 else _KEP_LINK.format(part) for number, part in enumerate(parts))
     return Markup("").join(texts)
 
 
 def columns(run: Run) -> list[Column]:
-    """One; or where stories say what their own cluster is, one for each of these."""
+    """Return a run's one column, or one for each ``versions`` that its stories say of clusters of their own."""
     return [
         Column(versions, [record for record in run.records if record.versions == versions])
         for versions in sorted({record.versions for record in run.records}) or [""]
@@ -99,7 +99,7 @@ def columns(run: Run) -> list[Column]:
 
 
 def rows(runs: Sequence[Run]) -> list[Row]:
-    """Capabilities by name, with a cell for each column."""
+    """Return a row for each capability, by name, with a cell for each column."""
     every = [record for run in runs for record in run.records]
     return [_row(name, runs) for name in sorted({record.capability for record in every})]
 

@@ -63,9 +63,9 @@ def _require_programs(spec: ClusterSpec, of: Iterable[tuple[Component, str]]) ->
 
 
 def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequence[str], report: Report) -> None:
-    """Each row says its versions; asked for is what those need that the user's options leave, and the machine's part.
+    """Check programs for the rows that the user's options choose, each with its own versions, and the machine.
 
-    The first row stands for the others there: what they need of the machine is the same.
+    For the machine the first row stands for all: what they need of it is the same.
     """
     rows = _rows(spec)
     if options and spec.real:
@@ -82,7 +82,7 @@ def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequ
 
 
 def _rows(spec: ClusterSpec) -> list[Any]:
-    """Those of the matrix that are not left out here; the suite is no part of this package."""
+    """List the matrix's rows that are not left out here; the suite is no part of this package."""
     sys.path.insert(0, str(suite().parent))
     try:
         rows = importlib.import_module("e2e.matrix.rows").ROWS

@@ -22,7 +22,7 @@ _SETTLED = {
 
 
 def with_prefix(options: Sequence[str]) -> tuple[str, ...]:
-    """Options of pytest with those of drakit in their long form: the suite is ours, so short names are, too."""
+    """Return pytest's options with those of drakit in long form: the suite is ours, so short names are, too."""
     from drakit_kind.testing.settings.short_names import written_out
 
     return tuple(written_out(options))
@@ -36,7 +36,7 @@ def refuse_settled(options: Sequence[str]) -> None:
 
 
 def refuse_ignored(options: Sequence[str], backend: Backend | None) -> None:
-    """Raise ``ClusterError`` for options of a cluster that is started; None is one that is there; or of kind's."""
+    """Raise ``ClusterError`` for options without effect on this backend; None is a cluster that runs already."""
     from drakit_kind.testing.settings.options import OF_KIND, STARTED_WITH
 
     given = [option.long for option in (*STARTED_WITH, *OF_KIND) if last_of(options, option.long) is not None]

@@ -86,7 +86,7 @@ class Recorder:
         file.write_bytes(b"")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """One phase of one story is over."""
+        """Write the record of a phase of a story that is over, if there is anything to say of it."""
         if report.when == "call" or report.outcome != "passed":
             line = msgspec.json.encode(_record(report))
             with self._file.open("ab") as file:
@@ -94,7 +94,6 @@ class Recorder:
 
 
 def _chosen(item: pytest.Item) -> Record:
-    """Make the record of a story that has not begun."""
     said: dict[str, Any] = dict(item.user_properties)
     return Record(
         test=item.nodeid,

@@ -84,7 +84,7 @@ class Configuration:
 
     @property
     def described_gates(self) -> str:
-        """As far as they are known: of somebody else's cluster they are not."""
+        """The gates of a run, as its column shows them; of somebody else's cluster they are not known."""
         if self.kubeconfig is not None:
             return "as the cluster has them"
         if self.matrix:
@@ -107,7 +107,7 @@ class Configuration:
 
     @property
     def components(self) -> str:
-        """Whose they are, where we start them: the same backend has other ones for root, or with ``--drakit-real``."""
+        """Which components are Kubernetes' and which drakit's (root has other ones); "" where we start none."""
         if self.kubeconfig is not None:
             return ""
         real = real_components(self.backend, self.real)
@@ -240,7 +240,7 @@ def _problem(status: int, records: Sequence[Record]) -> str:
 
 
 def _ended(command: Sequence[str]) -> int:
-    """Run a command; its exit status. When we are interrupted so is it, and it has a minute to end in order."""
+    """Run a command, and return its status. When we are interrupted so is it, with a minute to end in order."""
     # In a process group of its own: Ctrl-C in a terminal interrupts only this process, which interrupts pytest once.
     process = None
     with _interruptible():
@@ -255,7 +255,7 @@ def _ended(command: Sequence[str]) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what the user's own tests are run with, nor modules of the directory that the user is in."""
+    """Return ours without what the user's own tests are run with, nor modules of the directory that the user is in."""
     from drakit_kind.testing.settings.options import BY_NAME
 
     settings = {option.variable for name, option in BY_NAME.items() if name != "kubernetes-dir"}
@@ -287,7 +287,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _raising() -> Iterator[None]:
-    """SIGINT raises, whatever it does otherwise."""
+    """Let SIGINT raise, whatever it does otherwise."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

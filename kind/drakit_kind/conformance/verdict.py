@@ -81,7 +81,7 @@ class Verdict:
 
 
 def groups(run: Run) -> list[Group]:
-    """Why stories were left out or not run: the reasons that most have first."""
+    """Return why stories were left out or not run, the most frequent reasons first."""
     found: dict[tuple[Outcome, str], list[str]] = {}
     for record in run.records:
         if record.outcome in ("skipped", "unrun"):
@@ -102,7 +102,7 @@ def one_line(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``12 s``, ``3 min 20 s``, ``1 h 5 min``."""
+    """Write a duration as ``12 s``, ``3 min 20 s`` or ``1 h 5 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
