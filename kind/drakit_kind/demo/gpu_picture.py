@@ -159,7 +159,6 @@ class _Drawing:
     signs: _Signs
 
     def heading(self, columns: int) -> Text:
-        """Draw the row with the numbers of the memory slices."""
         numbers = "".join(f"{number:^{self.cell}} " for number in range(columns))
         return Text(f"{'slice':>{self.label}}  {numbers}".rstrip(), style="dim")
 
@@ -182,7 +181,6 @@ class _Drawing:
         return "".join(self._names(partition)) != partition.device.label + partition.device.claim
 
     def _names(self, partition: Partition) -> list[str]:
-        """Return the lines of a partition's cells: its device, then its claim."""
         width = partition.width(self.cell)
         return [*self._name(partition.device.label, width), *self._name(partition.device.claim, width)]
 
