@@ -36,24 +36,24 @@ _NODES_STOP = 2 * NODE_PROGRAM_STOP + PREMISES_LEAVE
 
 
 def cluster_start(real: Collection[Component], driven: int = 0) -> float:
-    """For a whole cluster of which these components are Kubernetes' own, with drivers on so many nodes."""
+    """Return the bound for a whole cluster with these real components, and with drivers on so many nodes."""
     programs = sum(_PROGRAMS.get(component, 0) for component in real)
     return _OURS_START + driven * _DRIVEN_NODE_START + programs * PROGRAM_START + ("kubelet" in real) * _NODES_START
 
 
 def driver_start(nodes: int) -> float:
-    """For a driver of a cluster's process to be registered and published on so many nodes."""
+    """Return the bound for a driver to be registered and its slices published on so many nodes."""
     return _DRIVER_START + nodes * _DRIVEN_NODE_START
 
 
 def cluster_stop(real: Collection[Component]) -> float:
-    """For all of it to end in order."""
+    """Return the bound for a whole cluster with these real components to end in order."""
     programs = sum(_PROGRAMS.get(component, 0) for component in real)
     return _OURS_STOP + programs * PROGRAM_STOP + ("kubelet" in real) * _NODES_STOP
 
 
 def restart(component: Component, real: Collection[Component]) -> float:
-    """For one component to stop and start, and if it does not, to start again as it was; and before it another one."""
+    """Return the bound for a restart, going back if it fails, and for another such restart that comes before."""
     return 2 * _restart_once(component, real) + 2 * max(_restart_once(other, real) for other in COMPONENTS)
 
 

@@ -109,10 +109,7 @@ class ClusterSpec:
 
     @property
     def patience(self) -> float:
-        """How much longer than in an embedded cluster things may take: processes to start, containers to end.
-
-        ``waits_times`` where it is set.
-        """
+        """How many times as long as in an embedded cluster things may take; ``waits_times`` where it is set."""
         if self.waits_times is not None:
             return self.waits_times
         return 4.0 if "kubelet" in self.real else 2.0 if self.real else 1.0
@@ -162,7 +159,7 @@ def check_nodes(driver: DriverSpec, spec: ClusterSpec) -> None:
 
 
 def in_short(names: Sequence[str]) -> str:
-    """Names for a reader who has no use for all of a thousand."""
+    """Join names of nodes; of more than four, only the first, the last and how many."""
     return ", ".join(names) if len(names) <= 4 else f"{names[0]} ... {names[-1]} ({len(names)} nodes)"
 
 
@@ -200,10 +197,10 @@ class Driver(Protocol):
         """Take away what a killed driver left of its registration, as a reboot of its nodes does."""
 
     def prepare_calls(self, uid: str) -> list[str]:
-        """With which protocol version (``v1``) each call came that asked to prepare the claim with this UID."""
+        """List the protocol version (``v1``) of each call that asked to prepare the claim with this UID."""
 
     def cdi_files(self, node: str) -> list[str]:
-        """Names of the CDI specs that it has on a node now."""
+        """List the names of the CDI spec files that it has on a node now."""
 
     def set_health(self, pool: str, device: str, health: DeviceHealth, message: str = "") -> None:
         """Tell the kubelets that have this device of its health, from now on until the driver is started again.

@@ -53,7 +53,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers of the suite, by which `drakit conformance` sorts; and options that would be ignored are refused."""
+    """Refuse options that would be ignored, and register the markers by which `drakit conformance` sorts."""
     refuse_ignored(config)
     config.addinivalue_line(
         "markers", "capability(name, source, gates=()): what a story shows, the seed or KEP it is from, its gates"
@@ -225,7 +225,7 @@ def _session_api(cluster: Cluster) -> Iterator[Api]:
 def _ending_namespaces(
     request: pytest.FixtureRequest, _session_api: Api, _turns: ClusterTurns | None
 ) -> Iterator[list[str]]:
-    """Namespaces of tests that are over. A real one takes five seconds to go, for which the next test need not wait.
+    """List namespaces of tests that are over. A real one takes 5 s to go, for which the next test need not wait.
 
     Nor does whoever interrupts a run: a pod that lost its driver meanwhile would keep its namespace for minutes.
     """
