@@ -72,7 +72,7 @@ def _converted(
 
 
 def _within(field: str, convert: _Convert) -> _Convert:
-    """Apply a conversion to a field that is an object, if it is there."""
+    """Make the conversion of an object in which one field is converted, if it is there."""
 
     def converted(owner: Object) -> Object:
         inner = owner.get(field)
@@ -82,7 +82,7 @@ def _within(field: str, convert: _Convert) -> _Convert:
 
 
 def _each(field: str, convert: _Convert) -> _Convert:
-    """Apply a conversion to the items of a list, if it is there."""
+    """Make the conversion of an object in which the items of one list are converted, if it is there."""
 
     def converted(owner: Object) -> Object:
         items = owner.get(field)
@@ -92,7 +92,7 @@ def _each(field: str, convert: _Convert) -> _Convert:
 
 
 def _slice_spec(convert_device: _Convert) -> _Convert:
-    """Convert a slice's spec in either direction, in which a zero ``nodeName`` or ``allNodes`` is the same as none."""
+    """Make the conversion of a slice's spec in one direction; both drop a zero ``nodeName`` or ``allNodes``."""
     convert_devices = _each("devices", convert_device)
 
     def converted(spec: Object) -> Object:

@@ -8,8 +8,8 @@ and ``pkg/apis/meta/v1/time.go``.
 Decoding also normalizes: null becomes absent, quantities and times canonical. Empty lists stay, since validation tells
 them from absent ones. Fields that a text has twice are known of if ``gojson`` has read it.
 
-Each struct becomes a closure when it is first met. They keep no paths: only an object with unknown fields is gone
-through a second time, to say where those are.
+Each struct becomes a closure when it is first met. Closures know no indices: an object with unknown or repeated fields
+is gone through a second time, to say where those are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from drakit_api.quantity import INT64_MAX
 _MAX_UNKNOWN = 100
 # The fields of an object by which its type is found.
 _OF_THE_TYPE = ("kind", "apiVersion")
-_PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": dict, "struct": dict}
+_PYTHON: dict[str, type] = {"string": str, "bool": bool}
 
 
 class DecodeError(ValueError):
@@ -58,7 +58,7 @@ class _Notes:
 
 
 class _Abort(Exception):
-    """A value that cannot be read by the type that reads itself; it ends decoding at once, before any wrong type."""
+    """A value that ends decoding at once, as where a Go type decodes itself; wrong types before it are not reported."""
 
 
 Decoder = Callable[[Any, _Notes], Any]
@@ -67,8 +67,8 @@ Decoder = Callable[[Any, _Notes], Any]
 def decode(kind: str, obj: dict[str, Any], version: str = "v1", *, strict: bool = True) -> dict[str, Any]:
     """Decode and normalize an object of resource.k8s.io; the given one is not changed, but may share its parts.
 
-    ``strict`` is ``fieldValidation=Strict``: unknown fields are an error, otherwise they are dropped. Raises
-    ``DecodeError``, and ``schema.UnknownKind``.
+    ``strict`` is ``fieldValidation=Strict``: unknown and repeated fields are an error; otherwise unknown ones are
+    dropped, and repeated ones are merged as ``gojson`` does. Raises ``DecodeError``, and ``schema.UnknownKind``.
     """
     return decode_struct(schema.load(), schema.struct_of(kind, version), obj, kind=kind, version=version, strict=strict)
 
@@ -146,8 +146,8 @@ def _fields(
 ) -> Iterator[tuple[str, tuple[type | None, Decoder]]]:
     for field in types.fields(struct):
         if field.name:
-            kept = _PYTHON[field.type.shape] if field.type.shape in ("string", "bool") else None
-            yield field.name, (kept, _decoder(types, field.type, owner, (*stack, field.name)))
+            decoder = _decoder(types, field.type, owner, (*stack, field.name))
+            yield field.name, (_PYTHON.get(field.type.shape), decoder)
         else:
             yield from _fields(types, field.type.struct, owner, (*stack, field.go))
 
@@ -266,7 +266,7 @@ def _literal(value: Any) -> str:
 
 
 def _zero(kind: Type) -> Any:
-    """Return what a null in a list or map becomes."""
+    """Return Go's zero value of a type, which a null in a list or map becomes."""
     return {"string": "", "bool": False, "int": 0, "quantity": "0", "list": [], "map": {}, "struct": {}}.get(kind.shape)
 
 
@@ -307,7 +307,7 @@ def _int_or_string(owner: str, stack: tuple[str, ...]) -> Decoder:
 
 
 def _self_reading(go: str, owner: str, stack: tuple[str, ...]) -> Callable[[Any], _Abort]:
-    """Make the error for a Go type that decodes itself; unlike other wrong types, it ends the decoding at once."""
+    """Make a function that returns the error of a Go type that decodes itself, for a value of another type."""
     where = f"into Go struct field {owner}.{'.'.join(stack)} of type {go}"
     return lambda value: _Abort(f"json: cannot unmarshal {name_of(value)} {where}")
 
@@ -336,7 +336,7 @@ def _first_illegal(text: str) -> int:
 
 
 def _raw(value: Any, notes: _Notes) -> Any:
-    """Take any value; refuse only what upstream would keep and no client here could read again."""
+    """Take any value without long numbers, which upstream would keep, but no client here could read again."""
     if holds_long_number(value):
         raise _Abort(f"a number of more than {FEW_DIGITS} digits in an embedded object is not supported")
     return value

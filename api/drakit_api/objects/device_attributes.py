@@ -15,7 +15,7 @@ _is_single = frozenset(LIST_VALUES).isdisjoint
 
 
 def value_count(attribute: Mapping[str, Any]) -> int:
-    """Count the values of an attribute: each element of a list is one, and so is anything else."""
+    """Count the values of an attribute: the elements of its lists; a single value or an empty list counts as one."""
     if _is_single(attribute):
         return 1
     return sum(len(attribute.get(name) or ()) for name in LIST_VALUES) or 1

@@ -41,7 +41,7 @@ def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
 def struct_encoder(struct: str, *, as_sent: bool = False) -> Encoder:
     """Make the encoder of a struct such as ``resource/v1.Device``; absent fields are shown where Go always does so.
 
-    ``as_sent``: for a struct that has not been in the store, in messages.
+    ``as_sent``: for messages about what was just sent: an empty list or map stays one, and is not null.
     """
     fields = [
         (field.name, _encoder(field.type, as_sent), field.omit, _empties(field)) for field in schema.fields_of(struct)
@@ -72,7 +72,7 @@ def _bulky(struct: str) -> Encoder:
 
 
 def _empties(field: Field) -> bool:
-    """Tell whether a value that is false in Python is empty in Go: no pointer, and nothing that encodes itself."""
+    """Tell whether what is false in Python is empty in Go: no pointer, no struct, nothing that encodes itself."""
     return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
 
 
@@ -115,7 +115,7 @@ def _or(value: Any, empty: Any) -> Any:
 
 @functools.cache
 def internal_encoder(struct: str) -> Encoder:
-    """Make the encoder of a struct's internal twin: every field under its Go name, unset ones as null.
+    """Make the encoder of a struct's internal twin: every field under its Go name, unset ones as zero.
 
     The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs.
     """

@@ -28,7 +28,7 @@ Comparison = Callable[[Any, Any], bool]
 def same_field(struct: str, field: str, left: ReadOnlyObject, right: ReadOnlyObject) -> bool:
     """Tell whether a field is the same in two decoded objects of a struct of resource.k8s.io ("resource/v1.Device").
 
-    Raises ``KeyError`` for a struct or field that does not exist.
+    Raises ``KeyError`` for a struct or field that does not exist, unless both objects hold the same value or none.
     """
     ours, theirs = left.get(field), right.get(field)
     return ours is theirs or _field(struct, field)(ours, theirs)

@@ -38,7 +38,6 @@ class _Fields:
         return [part for part in self.parts(obj) if not has_none(part)]
 
     def used(self, obj: Object) -> bool:
-        """Whether the object uses any of the fields."""
         having = self.having(obj)
         return any(part.get(name) for part in having for name in self.names) if self.filled else bool(having)
 
@@ -52,11 +51,9 @@ class _Feature:
     elsewhere: tuple[_Fields, ...] = ()
 
     def used(self, obj: Object) -> bool:
-        """Whether the object uses the feature."""
         return any(fields.used(obj) for fields in (*self.fields, *self.elsewhere))
 
     def drop(self, obj: Object) -> None:
-        """Remove the fields of the feature."""
         for fields in self.fields:
             for part in fields.having(obj):
                 for name in fields.names:
@@ -71,17 +68,17 @@ def drop_slice_fields(obj: Object, old: Object | None, gates: FeatureGates) -> N
 
 
 def drop_claim_spec_fields(spec: Object, old: Object | None, gates: FeatureGates) -> None:
-    """Drop the gated fields of the spec of a claim or of a template's claim."""
+    """Remove the fields of disabled features from the spec of a claim, or of a template's claim, in place."""
     _drop(_CLAIM_SPEC, spec, old, gates)
 
 
 def drop_claim_status_fields(obj: Object, old: Object, gates: FeatureGates) -> None:
-    """Drop the gated fields of the status of a claim; both objects are whole claims."""
+    """Remove the fields of disabled features from a claim's status, in place; both objects are whole claims."""
     _drop(_CLAIM_STATUS, obj, old, gates)
 
 
 def drop_class_fields(obj: Object, old: Object | None, gates: FeatureGates) -> None:
-    """Drop the gated fields of a DeviceClass."""
+    """Remove the fields of disabled features from a DeviceClass, in place."""
     _drop(_CLASS, obj, old, gates)
 
 

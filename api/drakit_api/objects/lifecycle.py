@@ -29,7 +29,7 @@ _RESET_FOR_STATUS = (
 
 
 def prepare_create(kind: str, obj: Object, gates: FeatureGates) -> Object:
-    """Prepare a new object, in place, for validation and the store."""
+    """Prepare a new object, in place: no status, no fields of disabled gates, generation 1 where its kind has one."""
     if kind in _WITH_STATUS:
         obj.pop("status", None)
     _drop_fields(kind, obj, None, gates)

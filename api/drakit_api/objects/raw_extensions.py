@@ -129,7 +129,7 @@ _decode = msgspec.json.Decoder(_Root).decode
 
 
 def attach(obj: Object, raw: bytes) -> None:
-    """Note in an object the texts that it was read from."""
+    """Make the embedded objects of ``obj``, which was read from ``raw``, ``Embedded`` with their texts, in place."""
     if not any(name in raw for name in _NAMES):
         return
     try:
@@ -140,19 +140,19 @@ def attach(obj: Object, raw: bytes) -> None:
 
 
 def restore(obj: Object, texts: Texts) -> None:
-    """Note the texts of all places, in their order; None where there is none to be noted."""
+    """Give embedded objects the texts that ``texts_of`` has returned, in place; None leaves one as it is."""
     for (holder, name), text in zip(_places(obj), texts, strict=False):
         if text is not None and isinstance(value := holder.get(name), dict):
             holder[name] = Embedded(value, text)
 
 
 def print_anew(obj: Object) -> Object:
-    """Forget how it was written, as a patch does, which is applied to what a client would read; the object itself."""
+    """Give embedded objects the text that Go prints, as a patch does; changes ``obj`` in place and returns it."""
     return _printed(obj, lambda value: value)
 
 
 def print_sorted(obj: Object) -> Object:
-    """Forget the order of keys and the form of numbers too, as what goes through Go's maps does; the object itself."""
+    """Do as ``print_anew``, with keys and numbers as they come out of Go's maps (``through_maps``)."""
     return _printed(obj, through_maps)
 
 
@@ -178,7 +178,7 @@ def through_maps(value: Any) -> Any:
 
 
 def texts_of(obj: Object) -> Texts | None:
-    """Return the texts noted in an object, to be restored in a copy; None if Go would print all of them the same."""
+    """Return the texts of embedded objects, for ``restore`` in a copy; None if Go would print all of them the same."""
     texts = tuple(_odd_text(holder.get(name)) for holder, name in _places(obj))
     return texts if any(texts) else None
 

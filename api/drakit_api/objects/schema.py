@@ -107,7 +107,7 @@ def load() -> Schema:
 
 
 def struct_of(kind: str, version: str = "v1") -> str:
-    """Return the name of a kind's struct. Raises ``UnknownKind``."""
+    """Return the name of a kind's struct, such as ``resource/v1.DeviceClass``. Raises ``UnknownKind``."""
     try:
         return load().kinds[version][kind]
     except KeyError:

@@ -77,7 +77,7 @@ def writer(types: Schema, struct: str) -> Writer:
 
 @functools.lru_cache(maxsize=8192)
 def _checked(shape: type[str], value: object) -> str:
-    """Check a text, and remember it: the devices of a pool have the same few sizes. Its errors go through msgspec."""
+    """Check a text, and remember it: the devices of a pool have the same few sizes. msgspec wraps its errors."""
     if not isinstance(value, str):
         raise TypeError
     if value != (quantity.canonical(value) if shape is _Quantity else gotime.canonical(value)):
@@ -93,7 +93,6 @@ class _Shapes:
         self._made: dict[str, type[msgspec.Struct]] = {}
 
     def of(self, struct: str) -> type[msgspec.Struct]:
-        """Return the msgspec Struct of a Go struct."""
         found = self._made.get(struct)
         if found is None:
             fields = [self._field(field) for field in self._types.flat_fields(struct)]
@@ -114,7 +113,7 @@ class _Shapes:
             return field.go, held, msgspec.field(name=field.name, default_factory=_EMPTY[kind.shape])
         if self._stored and not kind.pointer and kind.shape in _ZEROS:
             return field.go, held, msgspec.field(name=field.name, default=_ZEROS[kind.shape])
-        # A field that was sent as null becomes absent, which needs another struct.
+        # The checker refuses null, which ``decoding`` has to drop.
         return field.go, held | None if self._stored else held, msgspec.field(name=field.name, default=None)
 
     def _type(self, kind: Type) -> Any:
