@@ -40,7 +40,7 @@ class LongNumber(float):
     __slots__ = ("text",)
 
     def __new__(cls, text: str) -> LongNumber:
-        """Keep the text beside the number."""
+        """Make the nearest float; ``text`` has the digits, with or without a sign."""
         made = super().__new__(cls, text)
         made.text = text
         return made
@@ -49,7 +49,7 @@ class LongNumber(float):
 
 
 class Repeated(dict[str, Any]):
-    """An object in which, or below which, a key stands more than once.
+    """An object in which a key stands more than once, or the outermost object around one.
 
     It has what Go makes of that; ``pairs`` are its fields as they were written. ``complaint`` is what another reader
     than this one has said of the whole.
@@ -65,9 +65,9 @@ class Repeated(dict[str, Any]):
 
 
 def read(raw: bytes, *, long_numbers: bool = True) -> Any:
-    """Decode a text; an object with repeated keys anywhere becomes ``Repeated``. Raises ``JsonError``.
+    """Decode a text; objects with repeated keys, and the outermost one around them, become ``Repeated``.
 
-    Without ``long_numbers`` a number that would be a ``LongNumber`` is an error.
+    Without ``long_numbers`` a number that would be a ``LongNumber`` is an error. Raises ``JsonError``.
     """
     try:
         value = _decode(raw)
@@ -80,13 +80,13 @@ def read(raw: bytes, *, long_numbers: bool = True) -> Any:
 
 
 def _may_repeat(raw: bytes, value: Any) -> bool:
-    """Tell whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon.
+    """Tell whether keys may stand twice in a text: for each that is lost, a colon lacks when the value is printed.
 
-    Only one that is written as a number would stand for a key's that got lost.
+    Only a colon in a string that was written as an escape could make up for it.
     """
     if raw.count(b":") != _encode(value).count(b":"):
         return True
-    # A single character is found at once; hardly any text has that one.
+    # Hardly any text has a backslash, and to look for that is quicker.
     return b"\\" in raw and _COLON.search(raw) is not None
 
 
@@ -216,7 +216,7 @@ class _Scanner:
 
     def _value(self, closing: list[int]) -> bool:
         """Read a value, or the beginning of one with others in it (true), up to where its first one begins."""
-        char = self._next("looking for beginning of value")
+        char = self._next()
         if char in b"{[":
             self._at += 1
             closing.append(ord("}") if char == b"{" else ord("]"))
@@ -240,7 +240,7 @@ class _Scanner:
     def _after_value(self, closing: list[int]) -> None:
         """Close what ends here, up to where another value begins."""
         while closing:
-            char, end = self._next(""), bytes(closing[-1:])
+            char, end = self._next(), bytes(closing[-1:])
             if char == end:
                 self._at += 1
                 closing.pop()
@@ -253,10 +253,10 @@ class _Scanner:
                 raise self._invalid("after object key:value pair" if end == b"}" else "after array element")
 
     def _key(self) -> None:
-        if self._next("") != b'"':
+        if self._next() != b'"':
             raise self._invalid("looking for beginning of object key string")
         self._string()
-        if self._next("") != b":":
+        if self._next() != b":":
             raise self._invalid("after object key")
         self._at += 1
 
@@ -325,7 +325,7 @@ class _Scanner:
         self._skip(_SPACE)
         return self._raw[self._at : self._at + 1] or None
 
-    def _next(self, where: str) -> bytes:
+    def _next(self) -> bytes:
         self._skip(_SPACE)
         return self._here()
 

@@ -1,8 +1,7 @@
 """Texts as Go prints them: quoted strings and JSON in error messages.
 
 Kubernetes' messages are made with ``%q``, ``%v`` and ``json.Marshal``; who greps a log for one must find the same
-bytes.
-Sources: Go's ``strconv.Quote``, ``fmt`` and ``encoding/json``.
+bytes. Sources: Go's ``strconv.Quote``, ``fmt`` and ``encoding/json``.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def quoted(values: Iterable[str]) -> str:
 
 
 def aggregated(errors: Iterable[str]) -> str:
-    """Join errors into one (k8s.io/apimachinery/pkg/util/errors, Aggregate), each once; nothing if there are none."""
+    """Join errors into one (k8s.io/apimachinery/pkg/util/errors, Aggregate), each once; "" if there are none."""
     distinct = list(dict.fromkeys(errors))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 

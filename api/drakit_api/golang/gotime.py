@@ -67,10 +67,7 @@ def canonical(text: str, *, micro: bool = False) -> str:
 
 
 def quote(text: str) -> str:
-    """Quote a text as Go's ``time`` does in errors: unlike ``strconv.Quote``, it escapes every byte beyond ASCII.
-
-    ``quote`` of Go's ``time/format.go``.
-    """
+    """Quote a text as Go's ``time/format.go`` does in errors: control characters and all beyond ASCII as bytes."""
     return '"' + "".join(map(_quoted, text)) + '"'
 
 
