@@ -131,7 +131,7 @@ def _is_identifier(name: str) -> bool:
 
 
 def _repaired(check: Any) -> Shape:
-    """Read a map key: report a wrong one once for all its places, and use the suggested one."""
+    """Make the shape of a map key: a wrong one is reported once for all its places, and the suggested one used."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         try:
@@ -180,7 +180,7 @@ def _include(value: Any, place: Place, problems: Problems) -> Any:
 
 
 def _scalar_hint(shape: Record) -> Shape:
-    """Read a counter or capacity, which is an object; report a bare quantity with what was meant, and read it so."""
+    """Make the shape of a counter or capacity: a bare quantity is reported, and read as the object that was meant."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         if isinstance(value, str | int | float) and not isinstance(value, bool):

@@ -19,8 +19,9 @@ from drakit_api.layouts.fields import SPEC
 from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.strict_reading import Place, Problems
 
+# The most mixins that a device, counter set or consumption may include.
 INCLUDES = 8
-# The most entries of one ResourceSlice in seed 004: devices and mixins of all kinds together.
+# The most entries of one ResourceSlice in seed 004, devices and mixins together; also the most mixins of a pool.
 ENTRIES_PER_SLICE = 128
 
 _KINDS = {
@@ -35,8 +36,8 @@ def flatten(source: Pool | Mapping[str, Any]) -> Pool:
     """Apply a pool's mixins. ``source`` is a pool, or the ``spec`` of a ResourceSlice in either spelling.
 
     A spec is one slice, so seed 004's limit of 128 devices and mixins together holds for it; a pool may be larger, it
-    is split later. Flattening a flat pool returns it unchanged. Raises ``PoolError`` with every unknown mixin and
-    every exceeded limit; errors name the object, the field and the mixin.
+    is split later. Flattening a flat pool returns it unchanged. Raises ``PoolError`` with all that is wrong with
+    the spec, the mixins and the references to them; errors name the object, the field and the mixin.
     """
     if isinstance(source, Pool):
         pool, errors = source, []
@@ -51,7 +52,7 @@ def flatten(source: Pool | Mapping[str, Any]) -> Pool:
 
 
 def pool_of(spec: Mapping[str, Any]) -> Pool:
-    """Make the pool that a spec describes, once ``layout_fields.SPEC`` has read it; missing members stay empty."""
+    """Make the pool that a spec describes, once ``fields.SPEC`` has read it; what it lacks stays empty."""
     return Pool(
         driver=spec.get("driver", ""),
         name=spec.get("pool", {}).get("name", ""),

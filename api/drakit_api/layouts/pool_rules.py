@@ -66,11 +66,6 @@ def too_many_properties(what: str, each: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def attribute_values(device: Mapping[str, Any]) -> int:
-    """Count the values of all attributes; each item of a list counts."""
-    return sum(map(value_count, device.get("attributes", {}).values()))
-
-
 def _node_selection(pool: Pool) -> Iterator[str]:
     chosen = [name for name, member in _SELECTIONS.items() if getattr(pool, member)]
     if len(chosen) != 1:
@@ -80,7 +75,7 @@ def _node_selection(pool: Pool) -> Iterator[str]:
 def _device_limits(device: Mapping[str, Any]) -> Iterator[str]:
     name = device["name"]
     yield from too_many_properties(f"device {name}", device)
-    values = attribute_values(device)
+    values = sum(map(value_count, device.get("attributes", {}).values()))
     yield from too_many(f"device {name}: attribute values", values, limits.ATTRIBUTE_VALUES_PER_DEVICE)
     consumptions = len(device.get("consumesCounters", []))
     yield from too_many(f"device {name}: consumesCounters", consumptions, limits.COUNTER_CONSUMPTIONS_PER_DEVICE)

@@ -25,9 +25,9 @@ class PoolError(ValueError):
 class Pool:
     """Devices of one driver that are published, and change, together.
 
-    Exactly one of ``node_name``, ``node_selector``, ``all_nodes`` and ``per_device_node_selection`` is set. Without
-    ``mixins`` the pool is flat: no counter set, device or consumption has ``includes``. Devices are listed in the order
-    in which the scheduler shall try them; it takes the first that fits.
+    A pool that is published has exactly one of ``node_name``, ``node_selector``, ``all_nodes`` and
+    ``per_device_node_selection``. Without ``mixins`` it is flat: no counter set, device or consumption has
+    ``includes``. Devices are listed in the order in which the scheduler shall try them; it takes the first that fits.
     """
 
     driver: str

@@ -102,7 +102,7 @@ def _filled(devices: Sequence[Object], advanced: Set[str]) -> Iterator[list[Obje
 
 
 def _groups(devices: Sequence[Object]) -> list[list[Object]]:
-    """Group devices that share counter sets, directly or through others, in the order of their first devices."""
+    """Group devices that share counter sets, directly or through others, and those without, by their first devices."""
     leader: dict[str, str] = {}
 
     def find(name: str) -> str:

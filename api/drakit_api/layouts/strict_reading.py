@@ -30,15 +30,15 @@ class Place:
     slips: tuple[str, ...] = ()  # wrong spellings on the way here
 
     def field(self, written: str, meant: str | None = None) -> Place:
-        """Go one field deeper."""
+        """Return the place of a field in the value here; ``meant`` is its name, where ``written`` is a wrong one."""
         return replace(self, written=_join(self.written, written), meant=_join(self.meant, meant or written))
 
     def item(self, key: object) -> Place:
-        """Go one list index or map key deeper."""
+        """Return the place of a list item or map value, by index or key."""
         return replace(self, written=f"{self.written}[{key}]", meant=f"{self.meant}[{key}]")
 
     def of(self, subject: str) -> Place:
-        """Go into a named object, whose name says more than its index."""
+        """Return the place of a named object, whose name says more than its path."""
         return Place(subject)
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Record:
     wrappers: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, value: Any, place: Place, problems: Problems) -> Any:
-        """Read an object field by field; report unknown, wrong and missing ones."""
+        """Read all fields; report unknown, wrong and missing ones. Return UNREADABLE without a required one."""
         if not isinstance(value, dict):
             problems.add(place, f"must be an object with {self._field_list()}, not {type_name(value)}")
             return UNREADABLE
@@ -176,7 +176,7 @@ class Record:
 
 
 def table(values: Shape, key: Shape) -> Shape:
-    """Read an object whose keys are names of the author's choice; ``key`` returns the name as it should be."""
+    """Make the shape of an object whose keys the author chooses; ``key`` returns one as it should be."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         if not isinstance(value, dict):
@@ -195,7 +195,7 @@ def table(values: Shape, key: Shape) -> Shape:
 
 
 def sequence(items: Shape, *, subject: str = "", at_most: int | None = None) -> Shape:
-    """Read a list. With ``subject`` its items are objects with a name, by which errors call them: ``device gpu-0``."""
+    """Make the shape of a list of at most ``at_most`` items; with ``subject`` errors name them: ``device gpu-0``."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         if not isinstance(value, list):
@@ -216,7 +216,7 @@ def sequence(items: Shape, *, subject: str = "", at_most: int | None = None) -> 
 
 
 def leaf(check: Callable[[Any], Any]) -> Shape:
-    """Read a value that ``check`` returns in canonical form or refuses with a ``ValueError``."""
+    """Make the shape of a value that ``check`` returns in canonical form or refuses with a ``ValueError``."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         try:
