@@ -5,7 +5,7 @@ says it: names of fields take one byte or two, and what Go has no pointer for is
 is computed field by field from the table of messages, with the rules of the generated ``Size`` functions
 (``k8s.io/api`` ``*/generated.pb.go``) and of the envelope (``k8s.io/apimachinery``
 ``pkg/runtime/serializer/protobuf``). It is exact for what an object says. Kubernetes has no numbers for mixins, which
-are counted with free ones of the same length; a kind without a message is counted as its JSON text.
+are counted with free ones of the same length; a kind or field that is not in the table is counted as its JSON text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def stored(obj: Mapping[str, Any], api_version: str = "", kind: str = "") -> int:
-    """Return the bytes of the value in etcd for an object, with exactly the metadata that it carries.
+    """Count the bytes of the value in etcd for an object, with exactly the metadata that it carries.
 
     ``api_version`` and ``kind`` are the object's own where they are not given.
     """
@@ -82,17 +82,17 @@ _SLACK = 2048
 
 @functools.cache
 def _emptiest() -> int:
-    """Return the bytes of the message that is the longest when nothing is in it."""
+    """Count the bytes of the message that takes most when it is empty."""
     return max(_message(name).empty for name in messages.table())
 
 
 def varint(value: int) -> int:
-    """Return the bytes of a number; a negative one has all ten."""
+    """Count the bytes of a number as protobuf writes it; a negative one has all ten."""
     return max(1, -(-(value % 2**64).bit_length() // 7))
 
 
 def _field(tag: int, content: int) -> int:
-    """Return the bytes of a field with a length, for a tag of ``tag`` bytes and a content of ``content`` bytes."""
+    """Count the bytes of a field with a length, for a tag of ``tag`` bytes and a content of ``content`` bytes."""
     return tag + varint(content) + content
 
 
@@ -109,29 +109,29 @@ def _quantity(value: Any) -> int:
 
 
 def _raw(value: Any) -> int:
-    """Return the bytes of a ``RawExtension``: a message with the JSON text in its first field."""
+    """Count the bytes of a ``RawExtension``: a message with the JSON text in its first field."""
     return _field(1, len(value.text.encode()) if isinstance(value, Embedded) else len(_encode(value)))
 
 
 def _time(value: Any) -> int:
-    """Return the bytes of a time: seconds and nanoseconds; the latter are zero."""
+    """Count the bytes of a time: seconds and nanoseconds; the latter are zero."""
     return 1 + _SECONDS + 1 + 1 if value else 0
 
 
 def _micro_time(value: Any) -> int:
-    """Return the bytes of a time with microseconds, which are stored as nanoseconds."""
+    """Count the bytes of a time with microseconds, which are stored as nanoseconds."""
     digits = str(value).partition(".")[2].rstrip("Z")
     return 1 + _SECONDS + 1 + varint(int(digits or 0) * 1000) if value else 0
 
 
 def _int_or_string(value: Any) -> int:
-    """Return the bytes of an ``IntOrString``: which of the two it is, and both."""
+    """Count the bytes of an ``IntOrString``: which of the two it is, and both."""
     number, text = (value, "") if isinstance(value, int) else (0, value)
     return 1 + 1 + 1 + varint(number) + _field(1, _string(text))
 
 
 def _texts(value: Any) -> int:
-    """Return the bytes of a list of texts that is a message of its own."""
+    """Count the bytes of an ``ExtraValue``: a list of texts that is a message of its own."""
     return sum(_field(1, _string(text)) for text in value)
 
 
@@ -144,7 +144,6 @@ class _Kind:
     has_length: bool = True
 
     def field(self, tag: int, content: int) -> int:
-        """Return the bytes of a value with its tag."""
         return _field(tag, content) if self.has_length else tag + content
 
 
@@ -182,7 +181,6 @@ class _Member:
     absent: int
 
     def size(self, value: Any) -> int:
-        """Return the bytes of all that the field holds."""
         kind = _kind(self.type)
         if "{" in self.marks:
             entries = ((_field(1, _string(key)), kind.field(1, kind.size(item))) for key, item in value.items())
