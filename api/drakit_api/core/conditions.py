@@ -10,7 +10,7 @@ from drakit_api.kubernetes_objects import Object
 
 
 def find(conditions: Iterable[Object] | None, kind: str) -> Object | None:
-    """Find the condition of a type, or None."""
+    """Return the first condition of a type; None if there is none."""
     return next((condition for condition in conditions or () if condition.get("type") == kind), None)
 
 
@@ -35,9 +35,10 @@ def is_unschedulable(pod: Mapping[str, Any]) -> bool:
 
 
 def with_condition(conditions: Iterable[Object] | None, new: Object, *, update_time: bool = False) -> list[Object]:
-    """Return the conditions with ``new`` in them; unchanged if status and reason are the same already.
+    """Return the conditions with ``new`` as the last; unchanged if its status and reason are there already.
 
-    ``update_time`` also keeps ``lastUpdateTime``, which Deployments have.
+    The ``lastTransitionTime`` is kept if only the reason differs. ``update_time`` also sets ``lastUpdateTime``, which
+    Deployments have.
     """
     kept = [condition for condition in conditions or () if condition["type"] != new["type"]]
     old = find(conditions, new["type"])

@@ -24,7 +24,7 @@ def is_sidecar(container: ReadOnlyObject) -> bool:
 
 
 def placed_containers(spec: Object, path: str, lists: Sequence[str] = ALL) -> Iterator[tuple[str, Object]]:
-    """Walk the same, each with its path below that of the spec: ``spec.containers[0]``."""
+    """Walk the same, each with its path, which begins with ``path`` of the spec: ``spec.containers[0]``."""
     for name in lists:
         for index, container in enumerate(spec.get(name) or ()):
             yield f"{path}.{name}[{index}]", container

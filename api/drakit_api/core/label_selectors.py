@@ -76,7 +76,8 @@ def requirement(expression: Mapping[str, Any]) -> Matcher | None:
 def problem(expression: Mapping[str, Any]) -> str:
     """Say in a few words what is wrong with a requirement, "" if nothing is.
 
-    The API server accepts none of these, but for numbers of ``Gt`` and ``Lt`` that do not fit 64 bits.
+    The API server refuses most of these, but takes label values for ``Gt`` and ``Lt`` that are no 64-bit integers, and
+    for preferred nodes values of any form.
     """
     values = tuple(expression.get("values") or ())
     return _problem(expression.get("key") or "", expression.get("operator") or "", values)

@@ -1,7 +1,4 @@
-"""The terms of a pod's affinity to other pods, and what the two sorts of affinity are called.
-
-Read by the API server's rules and by quotas; of the same kind as ``pod_claims``.
-"""
+"""The terms of a pod's affinity to other pods, and the names of their fields, which node affinity has as well."""
 
 from __future__ import annotations
 

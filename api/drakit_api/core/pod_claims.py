@@ -1,8 +1,7 @@
 """Which ResourceClaim stands behind each entry of ``pod.spec.resourceClaims``.
 
 Scheduler, controllers and kubelet must give the same answer, or a pod would be reserved for one claim and prepared
-with another.
-The rules and the words are those of k8s.io/dynamic-resource-allocation/resourceclaim (resourceclaim.go).
+with another. Source: ``k8s.io/dynamic-resource-allocation`` ``resourceclaim/resourceclaim.go``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class ClaimNotCreated(PodClaimError):
 
 
 def claim_name(pod: Object, pod_claim: Object) -> tuple[str | None, bool]:
-    """Name of the claim, and whether the pod must own it; no name means that this pod needs no claim here.
+    """Return the claim's name, and whether the pod must own it; the name is None if the pod needs no claim here.
 
     Raises ``ClaimNotCreated`` before the controller has generated the claim, ``PodClaimError`` for an entry that
     names neither a claim nor a template.
@@ -48,7 +47,7 @@ def claim_name(pod: Object, pod_claim: Object) -> tuple[str | None, bool]:
 
 
 def claim_names(pod: Object) -> Iterator[str]:
-    """All claims of a pod that exist as far as the pod knows, the one for its extended resources included."""
+    """Yield the names of a pod's claims that exist as far as it knows, and of the one for its extended resources."""
     for pod_claim in pod["spec"].get("resourceClaims") or ():
         try:
             name, _ = claim_name(pod, pod_claim)
@@ -92,11 +91,11 @@ def pod_consumer(pod: Object) -> ResourceClaimConsumerReference:
 
 
 def is_reserved_for(pod: Object, claim: ResourceClaim) -> bool:
-    """Whether ``status.reservedFor`` lists the pod."""
+    """Say whether ``status.reservedFor`` of a claim lists the pod, by its uid."""
     uid = pod["metadata"]["uid"]
     return any(consumer["uid"] == uid for consumer in claim.get("status", {}).get("reservedFor") or ())
 
 
 def is_terminal(pod: ReadOnlyObject) -> bool:
-    """Whether the pod has run to its end: phase Succeeded or Failed."""
+    """Say whether the pod has run to its end: phase Succeeded or Failed."""
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")

@@ -73,7 +73,7 @@ def of_containers(
     sidecars: dict[str, A] = {}
     highest: dict[str, A] = {}
     for container in spec.get("initContainers") or ():
-        need = dict(amounts_of(container))
+        need = amounts_of(container)
         if is_sidecar(container):
             add(running, need)
             add(sidecars, need)
@@ -92,7 +92,7 @@ def add(total: dict[str, A], more: Mapping[str, A]) -> None:
 
 
 def _is_some(amount: Amount) -> bool:
-    """Only nothing is not more when it is doubled."""
+    """Say whether an amount is above zero: only then it is more when doubled."""
     return amount + amount > amount
 
 
