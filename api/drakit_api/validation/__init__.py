@@ -85,7 +85,7 @@ def validate_update(
 
 
 def validate_metadata_update(resource: str, obj: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
-    """Check what ``validate_update`` would check if everything but the metadata is valid and unchanged."""
+    """List what ``validate_update`` would, for an object that is valid and unchanged but for its metadata."""
     return in_order(_common(resource, obj, old), ())
 
 

@@ -35,7 +35,7 @@ def declared_configuration(value: dict[str, Any], path: str) -> Errors:
 
 
 def json_object(value: Any, path: str, maximum: int | None) -> Errors:
-    """Check an embedded JSON object, which may have at most ``maximum`` bytes as it came in."""
+    """Check an embedded JSON object of at most ``maximum`` bytes as it came in; None for any size."""
     if value is None:
         yield required(path)
     elif maximum is not None and _length(value) > maximum:

@@ -1,4 +1,4 @@
-"""What validation finds: one error a field, in the words that kube-apiserver prints.
+"""What validation finds: errors, each with its field, in the words that kube-apiserver prints.
 
 Sources, ``k8s.io/apimachinery`` v0.37.1: ``pkg/util/validation/field/errors.go`` (kinds of errors and their texts) and
 ``pkg/api/errors/errors.go`` (the ``Status`` made of them).
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drakit_api.formats import byte_length
-from drakit_api.golang.gostrings import quote, to_json
+from drakit_api.golang.gostrings import aggregated, quote, to_json
 
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"
@@ -121,15 +121,14 @@ def in_order(handwritten: Iterable[FieldError], declared: Iterable[FieldError]) 
 
 def invalid_status(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> dict[str, Any]:
     """Make the ``Status`` that answers an invalid object, with one cause for each error."""
-    texts = list(dict.fromkeys(map(str, errors)))
-    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    listed = aggregated(map(str, errors))
     qualified = f"{kind}.{group}" if group else kind
     return {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": f"{qualified} {quote(name)} is invalid" + (f": {listed}" if texts else ""),
+        "message": f"{qualified} {quote(name)} is invalid" + (f": {listed}" if listed else ""),
         "reason": "Invalid",
         "details": {
             "name": name,

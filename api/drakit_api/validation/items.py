@@ -39,7 +39,7 @@ def declared_set(items: Sequence[str] | None, path: str, maximum: int | None = N
     if items and maximum is not None and len(items) > maximum:
         yield too_many(path, len(items), maximum)
     else:
-        yield from unique(items, path, lambda item: item)
+        yield from unique(items, path, str)
 
 
 def declared_objects(
@@ -81,7 +81,7 @@ def unique(
 
 
 def map_key(name: str, maximum: int) -> str:
-    """Shorten a key as error paths show it: too long ones are cut in the middle."""
+    """Shorten a key as error paths show it: in the middle, to ``maximum`` bytes, but not below 16."""
     maximum = max(maximum, 16)
     if byte_length(name) <= maximum:
         return name

@@ -67,7 +67,7 @@ def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
 
 
 def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
-    """Check the keys of annotations, in any case, and the size of all of them."""
+    """Check the keys of annotations, upper or lower case, and that all take no more than 256 KiB."""
     entries: Mapping[str, str] = meta.get("annotations") or {}
     for key in entries:
         yield from (invalid(f"{path}.annotations", key, problem) for problem in formats.label_key(key.lower()))

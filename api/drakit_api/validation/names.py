@@ -1,4 +1,4 @@
-"""Names of the field: drivers, pools, devices, qualified names of attributes and capacities.
+"""Names in fields: of drivers, pools and devices, and qualified names of attributes and capacities.
 
 Source: ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/resource/validation/validation.go``; where Kubernetes checks a name
 declaratively (``k8s.io/apimachinery`` v0.37.1 ``pkg/api/validate/strfmt.go``) the wording differs, and so it does here.
@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 
 from drakit_api import formats, limits
-from drakit_api.validation.errors import Errors, FieldError, at_most, invalid, required, too_long
+from drakit_api.validation.errors import Errors, at_most, invalid, required, too_long
 
 
 def _complaints(problems: Sequence[str], text: str, path: str) -> Errors:
@@ -97,7 +97,7 @@ def qualified(text: str, path: str) -> Errors:
 
 @functools.lru_cache(maxsize=8192)
 def is_qualified(text: str) -> bool:
-    """Tell whether no rule objects to it; remembered, since every device of a driver has the same few names."""
+    """Tell whether ``qualified`` finds no error; remembered, since all devices of a driver have the same few names."""
     return not any(True for _ in _qualified(text, ""))
 
 
@@ -111,20 +111,12 @@ def _qualified(text: str, path: str) -> Errors:
         yield from _identifier(name, path) if name else [invalid(path, "", "the name must not be empty")]
 
 
-def fully_qualified(text: str, path: str) -> list[FieldError]:
-    """Check an attribute that a constraint names: domain and identifier (``ResourceFullyQualifiedName``)."""
-    return [*_declared_qualified(text, path), *_needs_domain(text, path)]
-
-
-def _needs_domain(text: str, path: str) -> Errors:
-    if "/" not in text:
-        yield invalid(path, text, "a fully qualified name must be a domain and a name separated by a slash")
-
-
-def _declared_qualified(text: str, path: str) -> Errors:
+def fully_qualified(text: str, path: str) -> Errors:
+    """Check the name of an attribute that must have a domain, as in constraints (``ResourceFullyQualifiedName``)."""
     parts = text.split("/")
     if len(parts) == 1:
         yield from _identifier(text, path)
+        yield invalid(path, text, "a fully qualified name must be a domain and a name separated by a slash")
     elif len(parts) == 2:
         yield from _prefix(parts[0], path)
         yield from _identifier(parts[1], path) if parts[1] else [invalid(path, "", "name must not be empty")]

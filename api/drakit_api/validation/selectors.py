@@ -23,7 +23,6 @@ _ConstraintAttributes = Mapping[str, set[str]]
 _INCLUDES_SINCE = (1, 37)
 _UNUSED = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
 
-
 # Whether the expression is that of a selector, or of a derived attribute; and the expression.
 _Question = tuple[bool, str]
 # By question: the greatest cost of the expression, or why it does not compile.

@@ -119,8 +119,8 @@ def _result(value: dict[str, Any], path: str, known: RequestNames) -> Errors:
     yield from skipped_operations(value.get("skipNodeOperations"), f"{path}.skipNodeOperations")
 
 
-def _declared_allocation(devices: dict[str, Any], path: str) -> Errors:
-    devices = devices.get("devices") or {}
+def _declared_allocation(allocation: dict[str, Any], path: str) -> Errors:
+    devices = allocation.get("devices") or {}
     yield from declared_list(devices.get("results"), limits.ALLOCATION_RESULTS, f"{path}.results", _declared_result)
     yield from declared_list(devices.get("config"), 2 * limits.CLAIM_CONFIGS, f"{path}.config", _declared_config)
 

@@ -43,7 +43,7 @@ def device_status(value: dict[str, Any], path: str, allocated: set[DeviceID]) ->
 
 
 def declared_device_status(value: dict[str, Any], path: str) -> Errors:
-    """Share id and sizes of the network data."""
+    """Check the share id and the sizes of the network data."""
     yield from declared_share_id(value, path)
     network = value.get("networkData") or {}
     name, maximum = network.get("interfaceName") or "", limits.NETWORK_INTERFACE_NAME_LENGTH

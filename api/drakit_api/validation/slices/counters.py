@@ -12,32 +12,31 @@ from typing import Any
 from drakit_api import limits
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, required, too_many
-from drakit_api.validation.items import declared_list, declared_set, each
+from drakit_api.validation.items import declared_list, declared_set
 
 
 def counter_set(value: dict[str, Any], path: str) -> Errors:
-    """Check an entry of ``sharedCounters``."""
+    """Check that an entry of ``sharedCounters`` has not too many counters."""
     yield from _limited(value, limits.COUNTERS_PER_SET, path)
 
 
 def declared_counter_set(value: dict[str, Any], path: str) -> Errors:
-    """Check the declared rules of a counter set."""
+    """Check that a counter set has a name and counters, and that all their names are DNS labels."""
     yield from _named_counters(value, "name", path)
 
 
 def consumption(value: dict[str, Any], path: str) -> Errors:
-    """Check an entry of a device's ``consumesCounters``."""
+    """Check that an entry of a device's ``consumesCounters`` has not too many counters."""
     yield from _limited(value, limits.COUNTERS_PER_CONSUMPTION, path)
 
 
 def declared_consumption(value: dict[str, Any], path: str) -> Errors:
-    """Check the declared rules of a consumption."""
+    """Check as ``declared_counter_set``, and that there are few compatibility groups, DNS labels, and none twice."""
     yield from _named_counters(value, "counterSet", path)
     groups, at = value.get("compatibilityGroups"), f"{path}.compatibilityGroups"
     maximum = limits.COMPATIBILITY_GROUPS_PER_CONSUMPTION
-    yield from declared_list(groups, maximum, at)
+    yield from declared_list(groups, maximum, at, names.declared_dns_label)
     if groups and len(groups) <= maximum:
-        yield from each(groups, at, names.declared_dns_label)
         yield from declared_set(groups, at)
 
 

@@ -20,7 +20,7 @@ _NONE: dict[str, Any] = {}
 
 
 def is_ordinary(device: dict[str, Any]) -> bool:
-    """Tell whether no rule says anything about a decoded device of a slice that is on one node."""
+    """Tell whether no rule objects to a decoded device, in a slice without ``perDeviceNodeSelection``."""
     if not device.keys() <= _FIELDS or not _is_label(device.get("name", "")):
         return False
     attributes, capacity = device.get("attributes") or _NONE, device.get("capacity") or _NONE

@@ -24,7 +24,6 @@ from drakit_api.validation.slices.ordinary import is_ordinary
 
 _WAYS = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 
-
 # The devices that the rules have to look at, each with its index.
 Devices = Sequence[tuple[int, dict[str, Any]]]
 
@@ -113,7 +112,7 @@ def _immutable(value: str | None, old: str | None, path: str) -> Errors:
 
 
 def _nodes(spec: dict[str, Any], path: str) -> Errors:
-    """Check where the slice's devices are: exactly one way to say it."""
+    """Check that a slice says in exactly one way from which nodes its devices can be reached."""
     name, selector = spec.get("nodeName"), spec.get("nodeSelector")
     if name:
         yield from names.dns_subdomain(name, f"{path}.nodeName")
