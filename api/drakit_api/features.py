@@ -1,10 +1,11 @@
-"""Feature gates of Dynamic Resource Allocation by emulated version, and the kit's own.
+"""Feature gates of Dynamic Resource Allocation by emulated version, and drakit's own.
 
 Every component is configured with an emulated version and overrides, and must refuse what the Kubernetes components
 refuse, in the same words; a test matrix over versions is worthless if the fake parts are more lenient than the real
 ones. Sources, both of 1.37.1: ``k8s.io/kubernetes`` ``pkg/features/kube_features.go`` (what each gate is in which
 version, and what it depends on) and ``k8s.io/component-base`` ``featuregate/feature_gate.go`` (the rules and messages).
-Of the gates outside of DRA only those are known that DRA gates depend on or that depend on those.
+Of the gates outside of DRA only those are known that have to do with these by dependency, or that the embedded API
+server asks for.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from drakit_api.golang.gostrings import aggregated
 
 Stage = Literal["ALPHA", "BETA", "GA", "PRE-ALPHA"]
 Version = tuple[int, int]
@@ -135,7 +138,7 @@ _DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
     "ExtendWebSocketsToKubelet": ("NodeDeclaredFeatures",),
     "H2CContainerProbe": ("NodeDeclaredFeatures",),
-    # These and the two others outside of DRA depend on more, which is outside of DRA, too.
+    # Some of those outside of DRA depend on more gates, which are not known here.
     "InPlacePodLevelResourcesVerticalScaling": ("NodeDeclaredFeatures",),
     "InPlacePodVerticalScalingInitContainers": ("NodeDeclaredFeatures",),
     "InPlacePodVerticalScalingMemoryBackedVolumes": ("NodeDeclaredFeatures",),
@@ -173,12 +176,12 @@ class FeatureGates:
 
     @property
     def emulated_version(self) -> str:
-        """As "1.36"."""
+        """The emulated version, such as "1.36"."""
         return _text(self._emulated)
 
     @property
     def compatible_since(self) -> Version:
-        """The minimum compatibility version, as (1, 36): what nobody older knows is not taken anew."""
+        """The minimum compatibility version, as (1, 36): new objects may use only what that one already knows."""
         return self._compatible
 
     @property
@@ -209,8 +212,7 @@ class FeatureGates:
         return _PRE_ALPHA
 
     def _resolve(self) -> dict[str, bool]:
-        errors = [error for name in sorted(self._overrides) if (error := self._refusal(name))]
-        _raise(errors)
+        _raise(error for name in sorted(self._overrides) if (error := self._refusal(name)))
         enabled = {name: spec.default for name, spec in self._specs.items()}
         for toggle, stage in _GLOBAL.items():
             if toggle in self._overrides:
@@ -261,10 +263,8 @@ def _unmet_dependencies(enabled: Mapping[str, bool]) -> list[str]:
 
 
 def _raise(errors: Iterable[str]) -> None:
-    """Raise errors as apimachinery's aggregate prints them: one alone, several in brackets."""
-    messages = list(errors)
-    if messages:
-        raise FeatureGateError(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+    if message := aggregated(errors):
+        raise FeatureGateError(message)
 
 
 def _emulated_version(text: str) -> Version:

@@ -1,6 +1,6 @@
 """Formats of strings: DNS names, label keys and values, identifiers, UUIDs.
 
-Each function gives the complaints about a string, none if it is well-formed. Source: ``k8s.io/apimachinery`` v0.37.1
+Each check returns the complaints about a string, none if it is well-formed. Source: ``k8s.io/apimachinery`` v0.37.1
 ``pkg/api/validate/content`` and ``pkg/api/validate/strfmt.go``. Lengths are in bytes of UTF-8, as in Go; the older
 ``pkg/util/validation``, which handwritten rules use for DNS names, calls these bytes characters.
 

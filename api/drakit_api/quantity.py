@@ -72,7 +72,7 @@ class Quantity:
 
     @property
     def is_integer(self) -> bool:
-        """Whether this is a whole number of units."""
+        """Tell whether this is a whole number of units."""
         return self.nanos % NANOS == 0
 
     def as_integer(self) -> int:

@@ -50,7 +50,7 @@ class CELDeviceSelector(TypedDict):
 
 
 class DeviceSelector(TypedDict, total=False):
-    """Which devices are wanted."""
+    """A requirement on devices; each must meet all that its class and request have."""
 
     cel: CELDeviceSelector
 
@@ -135,7 +135,7 @@ class DeviceClaimConfiguration(TypedDict, total=False):
 
 
 class DeviceClaim(TypedDict, total=False):
-    """What a claim wants."""
+    """The requests of a claim, what their devices must have in common, and parameters for them."""
 
     requests: list[DeviceRequest]
     constraints: list[DeviceConstraint]
