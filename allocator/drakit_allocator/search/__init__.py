@@ -1,8 +1,8 @@
 """The search for devices: the first solution in upstream's order, without going through all that upstream goes through.
 
-A *board* (``board.py``) says what is open to whom. Two ways lead over it: the *walk* visits devices exactly as upstream
-does and is taken where visiting a device may be fatal; otherwise ``first_solution.py`` asks, device by device in
-upstream's order, whether a solution with it exists at all.
+A *board* (``board.py``) says which devices each request can still get. There are two ways to search it: the *walk*
+visits devices exactly as upstream does, and is used where visiting a device may be fatal; otherwise
+``first_solution.py`` asks, device by device in upstream's order, whether there is a solution with that device.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_LIMITS = Limits()
 class Search:
     """One search: the claims, their candidates on the node, and how far it has come.
 
-    ``prunes=False`` walks as upstream does, which is good for comparing answers with.
+    ``prunes=False`` walks as upstream does in any case, to compare answers with.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class Search:
         return found
 
     def walk(self, steps: int) -> bool | None:
-        """Go on for at most so many steps: what ``run`` says, or None when that was not enough.
+        """Go on for at most so many steps; return what ``run`` returns, or None if the search has not ended.
 
-        For callers that have other things to do in between.
+        For callers that have other things to do in between. Raises ``AllocationError``.
         """
         if not self._stack:
             self._stack.append(self._way.start())
@@ -97,6 +97,6 @@ class Search:
             raise AllocationAborted("filter operation aborted: context deadline exceeded")
 
     def choice(self) -> Choice:
-        """Return what the solution takes for each request: the number of the alternative, and its devices as bits."""
+        """Return what the solution takes for each request; to be called once ``run`` or ``walk`` returned True."""
         chosen, held = self._way.chosen, self.board.held
         return tuple([(item.alternatives.index(chosen[item]), held[chosen[item].number]) for item in self.board.items])

@@ -29,7 +29,7 @@ _TRIED = 16  # devices, before the least disturbing of them is taken
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What a device changed when it was put, or values when they were imposed, with what there was before."""
+    """A device that was put, or values that were imposed, with all that is needed to undo it."""
 
     demand: Demand | None
     position: int
@@ -57,7 +57,7 @@ class Board:
         self.held = [0] * len(self.demands)  # devices, whole or in part, of each demand
         self.taken = 0  # devices given as a whole
         self.short = 0  # devices that counters or compatibility groups rule out, unless they are charged already
-        # Admin access minds the devices of its own claim: only what another claim has before it can be given again.
+        # Whether a device can be given twice: what a claim has can be given once more to admin access of a later claim.
         self.gives_twice = any(demand.is_admin and demand.claim != self.demands[0].claim for demand in self.demands)
         self.all_draw = all(demand.draws for demand in self.demands)
         self.domain = union(demand.domain for demand in self.demands)  # the devices that anybody may get
@@ -156,7 +156,7 @@ class Board:
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
     def least_disturbing(self, demand: Demand, mask: int, wanted: int) -> int:
-        """Return the device of ``mask`` that takes the fewest of the wanted ones away, and least of counters."""
+        """Return, of the devices of ``mask`` that draw least, the one that takes the fewest of the wanted ones away."""
         weights = {position: self.partitions.weight(position) for position in bits(mask)}
         lightest = sorted(weights, key=weights.__getitem__)[:_TRIED]
         return min(lightest, key=lambda position: (self._lost(demand, position, wanted), weights[position], position))
@@ -178,11 +178,11 @@ class Board:
 
     @property
     def mark(self) -> int:
-        """A moment to go back to."""
+        """The number of moves so far, for ``back_to``."""
         return len(self._trail)
 
     def back_to(self, mark: int) -> None:
-        """Undo everything since."""
+        """Undo all moves since ``mark`` had this value."""
         while len(self._trail) > mark:
             self._undo(self._trail.pop())
 
@@ -206,17 +206,11 @@ class Board:
         if not self.shareable & bit:
             self.taken &= ~bit
             if self.gives_twice:
-                self.taken = self._all_held()
+                self.taken = union(self.held) & ~self.shareable
         self.sizes[demand.claim] -= 1
 
-    def _all_held(self) -> int:
-        mask = 0
-        for held in self.held:
-            mask |= held
-        return mask & ~self.shareable
-
     def _consume(self, demand: Demand, position: int) -> tuple[Mapping[str, int], tuple[tuple[int, int], ...]]:
-        """Count a share; gives back what was consumed, and what was full, before."""
+        """Count a share; return what was consumed of the device, and what was full, before."""
         amounts = demand.request.amounts(self.device(position).content)
         assert isinstance(amounts, dict)
         before = self.consumed.get(position, {})
@@ -243,7 +237,7 @@ class Board:
         return demand.request.kind.has_room(device.content.traits.capacity, taken)
 
     def amounts_kind(self, demand: Demand) -> int:
-        """Return a number that is equal for demands that take the same of a capacity."""
+        """Return a number that is equal for demands that ask for the same amounts of capacity."""
         return self._kind[demand.number]
 
     @property

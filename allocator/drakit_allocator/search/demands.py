@@ -52,7 +52,6 @@ class Item:
     """
 
     claim: int
-    request: int
     alternatives: list[Demand]
     is_list: bool
     least: int
@@ -77,10 +76,10 @@ class _Items:
     def build(self) -> list[Item]:
         items, first = [], 0  # the number of the claim's first constraint
         for claim, requests in enumerate(self._claims):
-            for request, alternatives in enumerate(requests.requests):
+            for alternatives in requests.requests:
                 demands = [self._demand(one, first) for one in alternatives]
                 least, reach = min(demand.count for demand in demands), union(demand.domain for demand in demands)
-                items.append(Item(claim, request, demands, alternatives[0].parent is not None, least, reach))
+                items.append(Item(claim, demands, alternatives[0].parent is not None, least, reach))
             first += len(requests.constraints)
         return items
 
@@ -110,9 +109,10 @@ class _Items:
     def _column(self, attribute: Attribute) -> Column:
         column = self._columns.get(attribute)
         if column is None:
-            mask = 0
-            for one in self._candidates.values():
-                if any(attribute == looked_at for _, looked_at in one.request.constraints):
-                    mask |= one.mask
+            mask = union(
+                one.mask
+                for one in self._candidates.values()
+                if any(attribute == looked_at for _, looked_at in one.request.constraints)
+            )
             column = self._columns[attribute] = Column(attribute, self._numbering, mask)
         return column

@@ -47,7 +47,7 @@ class Feasibility:
         self._fruitless = 0
 
     def try_out(self, rest: Rest, patience: int) -> Level:
-        """Ask as ``question`` does, but give up after ``patience`` choices: then FAILED proves nothing."""
+        """Ask as ``question`` does, but give up after ``patience`` choices: with ``gave_up``, FAILED proves nothing."""
         self._patience = patience
         outcome = yield self.question(rest)
         self.gave_up = self._patience == 0
@@ -101,7 +101,10 @@ class Feasibility:
         return self._patience is not None
 
     def is_hopeless(self, rest: Rest) -> bool:
-        """Tell whether it can be seen without choosing anything that there is no solution."""
+        """Tell whether it can be seen without choosing anything that there is no solution.
+
+        A new question begins here: prices are not asked for until it has taken some states.
+        """
         mark = self.board.mark
         narrowed = self.propagation.narrow(rest)
         is_hopeless = narrowed is None or not self._bounds.allow(narrowed)
@@ -151,7 +154,7 @@ class Feasibility:
         return Outcome.SOLVED
 
     def _each_alone(self, rest: Rest) -> Level:
-        """Tell whether the needs that have one part only can be filled together with those of the same part."""
+        """Tell whether each part can fill the needs that it alone can fill, were there no others."""
         mark = self.board.mark
         touched = [part for part in self.structure.joint if any(need.mask & part.mask for need in rest.needs)]
         for part in touched if len(touched) > 1 else ():

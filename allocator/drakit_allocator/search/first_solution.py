@@ -31,7 +31,7 @@ class FirstSolution:
         self.chosen: dict[Item, Demand] = {}
 
     def start(self) -> Level:
-        """Return the level of the whole problem."""
+        """Solve the whole problem: end SOLVED with the solution on the board, or FAILED."""
         board = self.board
         if not self._has_hope(0):
             return Outcome.FAILED
@@ -98,7 +98,10 @@ class FirstSolution:
 
 
 class _Questions:
-    """Goes through items and devices in upstream's order, and asks about those before the ones of a known solution."""
+    """Goes through items and devices in upstream's order, and asks about those before the ones of a known solution.
+
+    Its levels always end SOLVED, except those of ``start`` and ``_ask``.
+    """
 
     def __init__(self, first: FirstSolution) -> None:
         self._first = first
@@ -111,7 +114,6 @@ class _Questions:
         self._gave_up = False
 
     def start(self) -> Level:
-        """Return the level of the whole problem."""
         if (yield self._ask(self._first.rest(0))) is not Outcome.SOLVED:
             return Outcome.FAILED
         for number, item in enumerate(self._board.items):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
+from drakit_allocator.devices.columns import union
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
@@ -55,11 +56,7 @@ def _grouped(members: Iterable[tuple[Need | Item, int, Bonds]]) -> list[Rest]:
 
 def _members(board: Board, rest: Rest) -> list[tuple[Need | Item, int, Sequence[Demand]]]:
     members: list[tuple[Need | Item, int, Sequence[Demand]]] = [(need, need.mask, [need.demand]) for need in rest.needs]
-    for item in rest.lists:
-        mask = 0
-        for demand in item.alternatives:
-            mask |= board.open_to(demand)
-        members.append((item, mask, item.alternatives))
+    members += [(item, union(map(board.open_to, item.alternatives)), item.alternatives) for item in rest.lists]
     return members
 
 

@@ -22,10 +22,6 @@ class Numbering:
         number = bisect_right(self.offsets, position) - 1
         return number, position - self.offsets[number]
 
-    def pool(self, position: int) -> PoolView:
-        """Return the pool of a device."""
-        return self.pools[self.place(position)[0]]
-
     def device(self, position: int) -> Device:
         """Return the device with this number."""
         number, place = self.place(position)

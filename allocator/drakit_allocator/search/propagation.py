@@ -28,8 +28,8 @@ class Propagation:
         self._blame = [1] * len(board.demands)
 
     def blame(self, demands: Iterable[Demand]) -> int:
-        """Count how often these could not be filled, plus one; what often fails is better chosen for early."""
-        return max([self._blame[demand.number] for demand in demands])
+        """Return how often that of the demands which failed most could not be filled, plus one."""
+        return max(self._blame[demand.number] for demand in demands)
 
     def _accuse(self, demands: Iterable[Demand]) -> None:
         for demand in demands:
@@ -80,7 +80,7 @@ class Propagation:
         return True
 
     def _decide(self, needs: list[Need], lists: list[Item]) -> list[list[Demand]] | None:
-        """Take the only alternative where there is one; those of all other lists, None if there is a list with none."""
+        """Decide lists with one viable alternative; return those of each other list, None if a list has none."""
         found = []
         rooms = {claim: self._room(claim, needs, lists) for claim in {item.claim for item in lists}}
         for item in list(lists):
@@ -123,7 +123,7 @@ class Propagation:
         return room - sum(item.least for item in lists if item.claim == claim)
 
     def _match(self, needs: list[Need], lists: Sequence[Sequence[Demand]]) -> list[Need] | None:
-        """Leave the values that all requests of a constraint can have."""
+        """Restrict constraints to values that all their requests can have; None if a constraint has no such value."""
         indexes = {id(need): index for index, need in enumerate(needs)}
         for bond in bonds_of(needs, lists):
             places = [(indexes[id(need)], column) for need, column in bond.needs]
@@ -179,7 +179,7 @@ class Propagation:
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """A constraint, its needs and what it looks at, and the lists of which it covers all alternatives."""
+    """A constraint, the needs and lists that it covers, and what it looks at; of a list it covers all alternatives."""
 
     number: int
     needs: Sequence[tuple[Need, Column]]
@@ -187,13 +187,13 @@ class Bond:
 
     @property
     def least(self) -> int:
-        """How many devices it will cover at least."""
+        """The least number of devices that are still to be chosen under it."""
         least = [min(demand.count for demand, _ in alternatives) for alternatives in self.lists]
         return sum(need.missing for need, _ in self.needs) + sum(least)
 
     @property
     def values(self) -> Collection[Value]:
-        """Those of the need with the fewest; without needs, those that any alternative of a list knows."""
+        """The values that may come into question: those of the need with the fewest, without needs those of a list."""
         if self.needs:
             return min((column.groups for _, column in self.needs), key=len)
         return dict.fromkeys(value for _, column in self.lists[0] for value in column.groups)

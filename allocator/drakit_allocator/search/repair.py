@@ -39,7 +39,10 @@ class Repair:
         self._asked = asked
 
     def attempt(self, rest: Rest, known: Known | None) -> Level:
-        """Try to repair a solution: end SOLVED with one on the board, or FAILED with the board as it was."""
+        """Try to make a solution, out of a known one if there is one: end SOLVED with it on the board.
+
+        FAILED, with the board as it was, proves nothing.
+        """
         mark = self._board.mark
         waiting, first = bundles(rest), []
         if len(waiting) < 2:

@@ -14,7 +14,10 @@ _REMEMBERED = 20_000
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def usable(room: int, amounts: tuple[int, ...]) -> int:
-    """Return the greatest sum of these amounts, each as often as one likes, that is no more than the room."""
+    """Return the greatest sum of these amounts, each as often as one likes, that is no more than the room.
+
+    For a large room (``_UNITS``) it is the greatest multiple of their common divisor, which no sum exceeds.
+    """
     unit = math.gcd(*amounts)
     if room <= 0 or not unit:
         return 0

@@ -30,14 +30,14 @@ class Column:
     ``faults`` are devices whose derived attribute cannot be evaluated: fatal for whoever comes to ask.
     """
 
-    __slots__ = ("_is_single", "_masks", "elements", "faults", "groups", "having", "unknown")
+    __slots__ = ("_masks", "elements", "faults", "groups", "having", "is_single", "unknown")
 
     def __init__(self, attribute: Attribute, numbering: Numbering, mask: int) -> None:
         """Read the values of the devices of ``mask``."""
         self.having = 0
         self.unknown = 0
         self.groups: dict[Value, int] = {}
-        self._is_single = True
+        self.is_single = True  # whether no device has more than one value
         self._masks: dict[Elements, int] = {}  # by values
         self.elements: dict[int, Elements] = {}
         self.faults: dict[int, AllocationError] = {}
@@ -69,7 +69,7 @@ class Column:
             elements: Elements = frozenset()
         else:
             elements = frozenset(Value(value.type, one) for one in value.content) if as_set else frozenset((value,))
-        self._is_single = self._is_single and len(elements) <= 1
+        self.is_single = self.is_single and len(elements) <= 1
         self.having |= bit
         self.elements[position] = elements
         for element in elements:
@@ -88,11 +88,6 @@ class Column:
         if found is None:
             found = remember(self._masks, elements, self.with_any(elements))
         return found
-
-    @property
-    def is_single(self) -> bool:
-        """Whether no device has more than one value."""
-        return self._is_single
 
 
 @dataclass(frozen=True, slots=True)

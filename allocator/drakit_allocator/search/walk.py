@@ -30,7 +30,7 @@ def is_walk_needed(board: Board) -> bool:
 
 
 def _may_conflict(board: Board, demand: Demand) -> bool:
-    """Tell whether a constraint may refuse a device of mode All, whatever is chosen before it."""
+    """Tell whether a constraint may refuse a device that the demand, which is of mode All, must get."""
     for number, column in demand.ties:
         before = [(other, known) for other in board.demands for one, known in other.ties if one == number]
         before = [(other, known) for other, known in before if _may_precede(other, demand)]
@@ -60,7 +60,7 @@ class Walk:
         self.chosen: dict[Item, Demand] = {}
 
     def start(self) -> Level:
-        """Return the level of the whole problem."""
+        """Solve the whole problem. The level raises ``AllocationError`` where upstream fails on a device."""
         return self._items(0)
 
     def _items(self, number: int) -> Level:

@@ -71,7 +71,7 @@ class Bounds:
 
     def _flow_suffices(self, needs: Sequence[Need]) -> bool:
         """Tell whether the needs can be distributed over parts and groups of lone devices, by their numbers alone."""
-        units, caps, free = [], [], []
+        units, caps = [], []
         wanted = union(need.mask for need in needs)
         for _, block in blocks([need.mask for need in needs], wanted & self.structure.lone):
             units.append(block)
@@ -117,13 +117,13 @@ class Bounds:
                 return False
         return True
 
-    def _capacity(self, part: Part, union: int, inside: Sequence[Need]) -> int:
-        """Count the devices of a part that can be given out at most, next to the needs that have no other part.
+    def _capacity(self, part: Part, wanted: int, inside: Sequence[Need]) -> int:
+        """Count the devices of a part that can be given out at most, besides those for ``inside``.
 
-        Less than nothing if these do not fit; they have their devices then, and only what they must draw counts.
+        Less than 0 if these do not fit. In a part with shareable devices, those for ``inside`` are counted, too.
         """
         board = self.board
-        mask = union & part.mask
+        mask = wanted & part.mask
         if mask & board.shareable:
             return self._share_capacity(part, mask)
         state = tuple([board.partitions.free[counter] for counter in part.counters])
@@ -137,7 +137,7 @@ class Bounds:
         return known
 
     def _openable(self, part: Part, mask: int, inside: Sequence[Need] = ()) -> int:
-        """Count these devices as far as the counters are enough for them, one counter at a time."""
+        """Count how many of these any one counter allows next to ``inside`` at most; less than 0 if not even that."""
         partitions = self.board.partitions
         most = mask.bit_count() - sum(need.missing for need in inside)
         for counter in part.counters:

@@ -1,4 +1,4 @@
-"""Whether amounts can be distributed over units of limited room: the oldest of all counting arguments, made exact."""
+"""Whether amounts can be distributed over units of limited room."""
 
 from __future__ import annotations
 

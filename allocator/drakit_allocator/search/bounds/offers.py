@@ -15,7 +15,7 @@ from drakit_allocator.search.symmetry.parts import Part
 from drakit_allocator.search.symmetry.service import Offer, Vector, greatest
 from drakit_allocator.search.symmetry.structure import Structure
 
-Look = int
+Look = int  # a class of devices that look alike from outside, whatever they draw
 Weights = tuple[tuple[Look, int], ...]
 
 _REMEMBERED = 50_000

@@ -23,6 +23,7 @@ _COOLING = 0.97
 
 Prices = Mapping[int, float]  # by counter
 Wanted = Sequence[tuple[int, int]]  # alternatives of a need or list: devices, and how many of them
+Draws = Mapping[int, Sequence[tuple[int, int]]]  # by device: (counter, amount)
 
 
 class _Bill(NamedTuple):
@@ -77,9 +78,6 @@ class PriceBound:
         partitions = self._board.partitions
         counters = {counter for position in bits(devices) for counter, _ in partitions.needs(position)}
         return {counter: max(0, partitions.free[counter]) for counter in sorted(counters)}
-
-
-Draws = Mapping[int, Sequence[tuple[int, int]]]
 
 
 def _bill(wanted: Sequence[Wanted], draws: Draws, prices: Prices) -> _Bill:

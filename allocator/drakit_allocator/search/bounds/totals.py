@@ -22,7 +22,7 @@ class Totals:
         self._tables = {name: _by_amount(board, counters) for name, counters in self._counters.items()}
 
     def suffice(self, needs: Sequence[Need]) -> bool:
-        """Tell whether of each name as much is left as is drawn; of shares, only the first of a device draws."""
+        """Tell whether of each name as much is left as is drawn. Needs that may get shares are not counted."""
         board = self.board
         wanted = union(need.mask for need in needs)
         for name, counters in self._counters.items():

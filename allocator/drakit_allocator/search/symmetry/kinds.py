@@ -53,7 +53,7 @@ class Kinds:
         return self._columns[column]
 
     def token(self, position: int, draws: Hashable, names: Mapping[tuple[Family, Value], Hashable]) -> Hashable:
-        """Describe what the device is to the demands; ``names`` has the values that do not go by their own."""
+        """Describe what the device is to the demands; ``names`` has what to call values instead of their own names."""
         members = 0
         values: dict[int, Hashable] = {}
         for kind, demand in self._examples.items():

@@ -11,7 +11,7 @@ _REMEMBERED = 10_000  # masks of a part's devices
 
 
 class Part:
-    """Devices that draw from common counters, or a shared device; ``kind`` is equal for parts that are alike."""
+    """Devices that draw from common counters, or a single device; ``kind`` is equal for parts that are alike."""
 
     __slots__ = (
         "_is_block",
