@@ -45,7 +45,6 @@ class _Pool:
         self.token = _Token(self, 0)
 
     def touch(self, device_id: DeviceID, is_allocated: bool) -> None:
-        """Note that something about the device has changed."""
         if is_allocated:
             self.devices[device_id] = None
         else:
@@ -131,7 +130,7 @@ class AllocatedState:
         return _NOBODY if pool is None else pool.devices
 
     def token(self, pool_id: PoolID) -> object:
-        """Return an object that is another one after each change in the pool."""
+        """Return an object that is another one after each change in the pool; all empty pools have the same one."""
         pool = self._pools.get(pool_id)
         return self._untouched if pool is None else pool.token
 

@@ -42,7 +42,10 @@ def is_reachable(node: Node, node_name: str, all_nodes: bool, selector: Mapping[
 
 
 def selects(selector: Mapping[str, Any], node: Node) -> bool:
-    """Tell whether a term selects the node. An empty one selects nothing, a broken one is an error in any case."""
+    """Tell whether a term of the selector selects the node; an empty term selects none.
+
+    Raises ``AllocationError`` if any of the terms is broken.
+    """
     if (found := node_selectors.first_problem(selector)) is not None:
         requirement, why = found
         raise AllocationError(f"failed to parse node selector requirement {dict(requirement)}: {why}")

@@ -22,7 +22,7 @@ class CapacityError(ValueError):
 
 
 class BrokenRange(CapacityError):
-    """A policy of which upstream panics; the message is ours."""
+    """A policy on which upstream panics; the message is ours."""
 
 
 @dataclass(frozen=True, slots=True)

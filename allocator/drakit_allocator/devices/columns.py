@@ -33,7 +33,7 @@ _REMEMBERED = 256
 
 
 def remember(memory: dict[Any, _T], key: Any, value: _T, limit: int = _REMEMBERED) -> _T:
-    """Store a finding, forgetting the oldest when there are too many."""
+    """Store a finding and return it; the oldest is forgotten when there are too many."""
     if len(memory) >= limit and key not in memory:
         memory.pop(next(iter(memory)), None)
     memory[key] = value

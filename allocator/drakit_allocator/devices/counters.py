@@ -138,7 +138,7 @@ class PoolCounters:
 
     @staticmethod
     def joined(published: Iterable[PublishedCounters]) -> PoolCounters:
-        """Make one object from the equal counter sets of a pool's slices. Raises ``DuplicateCounterSet``."""
+        """Put together the counter sets of all slices of a pool. Raises ``DuplicateCounterSet``."""
         totals: dict[CounterName, int] = {}
         names: set[str] = set()
         for set_name, counters in (one for part in published for one in part.sets):
@@ -218,7 +218,7 @@ class Consumers:
         return self._by_set.get(start, 0)
 
     def levels(self, number: int) -> tuple[Sequence[int], Sequence[int]]:
-        """Return what devices need of a counter, least first; for each amount, the devices with such a need; then 0."""
+        """Return the amounts that devices need of a counter, rising; and for each who needs as much or more, then 0."""
         return self._amounts[number], self._masks[number]
 
     def stopped(self, start: int, free: tuple[int, ...]) -> tuple[int, bool]:

@@ -80,7 +80,7 @@ class DeviceContent:
 
     @property
     def limits(self) -> Limits:
-        """Its capacities."""
+        """Its capacities, as requests consume them."""
         return self.traits.limits
 
     def needs(self, layout: Layout) -> Needs:
@@ -89,7 +89,7 @@ class DeviceContent:
 
 
 class Device:
-    """One device of one slice, one object. Compared by identity; ``id`` is what claims refer to."""
+    """A device of a slice, which has one object for it. Compared by identity; ``id`` is what claims refer to."""
 
     __slots__ = ("content", "id", "position", "slice")
 

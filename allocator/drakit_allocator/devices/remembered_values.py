@@ -81,11 +81,11 @@ class Reading(Generic[_T]):
         self._views = _views(driver, self.names)
 
     def _compile(self, expression: str) -> Expression:
-        """Keep what evaluates the expression."""
+        """Compile the expression, and keep it for ``_evaluate``. Raises ``CelCompileError``."""
         raise NotImplementedError
 
     def _evaluate(self, view: DeviceView) -> _T:
-        """Evaluate it. Raises ``CelError``."""
+        """Evaluate the expression on a device. Raises ``CelError``."""
         raise NotImplementedError
 
     def of(self, values: Sequence[AttributeValue | None], capacity: Capacity | None) -> _T | CelError:

@@ -135,7 +135,6 @@ class _Plan:
 # For each slice: driver, attributes, what is spoiled, and the number of devices.
 _SliceSchemas = tuple[tuple[str, tuple[str, ...], Spoiled, int], ...]
 
-
 Reads = tuple[tuple[int, str], ...]  # numbers of slices, and names of attributes
 
 
@@ -149,7 +148,7 @@ class Schema:
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def plan(self, expressions: tuple[str, ...]) -> _Plan:
-        """Work out what these expressions read of each slice."""
+        """Return what these expressions read of each slice."""
         found = self._plans.get(expressions)
         if found is None:
             parts = [_part(driver, names, spoiled, expressions) for driver, names, spoiled, _ in self._slices]
@@ -161,7 +160,7 @@ _SCHEMAS: OneOfEach[_SliceSchemas, Schema] = OneOfEach()
 
 
 def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
-    """Return the schema of slices with devices, one after the other."""
+    """Return the schema of these slices in this order."""
     parts = tuple([(one.pool[0], one.attribute_names, _spoiled(one), len(one)) for one in slices])
     return _SCHEMAS.of(parts, Schema, parts)
 

@@ -45,5 +45,5 @@ def expressions_of(selectors: Sequence[Mapping[str, Any]] | None) -> list[str | 
 
 
 def verdict(content: DeviceContent, expression: str) -> bool | Exception:
-    """Tell whether a device with this content satisfies the expression, or the error of compiling or evaluating it."""
+    """Return whether a device with this content satisfies the expression, or the error of compiling or running it."""
     return selector(content.driver, expression, content.names, content.spoiled).of_device(content)

@@ -36,7 +36,7 @@ class PoolGroups:
                     self._join(entry)
 
     def _join(self, entry: Consumption) -> None:
-        """Count an allocated device. Devices that should not be together change nothing, as upstream has it."""
+        """Count an allocated device; it changes nothing if it has groups and those before have none, or the reverse."""
         groups = entry.compatibility_groups or UNGROUPED
         common = self._common.get(entry.counter_set)
         if common is None:

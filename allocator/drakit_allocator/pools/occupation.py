@@ -116,7 +116,6 @@ class _Change:
         self.touched: set[tuple[int, int]] = set()  # counter sets
 
     def device(self, device_id: DeviceID, allocated: AllocatedState) -> None:
-        """Look at what is now given out of a device."""
         name, drawing = device_id[2], self.drawing
         is_held, is_shared = device_id in allocated.holders, allocated.is_shared(device_id)
         is_charged = is_held or is_shared
@@ -141,7 +140,6 @@ class _Change:
         self.touched.update(draw.spans)
 
     def done(self) -> Occupation:
-        """Return the occupation after the changes."""
         stopped, negative = self.before._stopped, self.before.overdrawn
         free: Sequence[int] = self.before.availability.free
         if self.free is not None:

@@ -47,9 +47,8 @@ class _Pool:
         self.slices: dict[str, PublishedSlice] = {}
         self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
         self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
-        self._replaced: object = (
-            None  # earlier views: what they have in common with the next must not vanish in between
-        )
+        # Earlier views: what they have in common with the next must not vanish in between.
+        self._replaced: object = None
         self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
 
     def changed(self) -> None:
@@ -177,12 +176,9 @@ class SliceIndex:
         """Add or replace a slice; None if this resourceVersion is known already."""
         metadata = resource_slice["metadata"]
         name, version = metadata.get("name", ""), metadata.get("resourceVersion")
-        if name in self._known:
-            if version is not None and self._known[name][1] == version:
-                return None
-            old = self._known[name][0]
-        else:
-            old = None
+        old, known_version = self._known.get(name, (None, None))
+        if version is not None and known_version == version:
+            return None
         new = PublishedSlice(resource_slice, hides_sharing=self._features.variant == "stable")
         if old is not None and old.pool != new.pool:
             self.remove(name)
@@ -209,7 +205,7 @@ class SliceIndex:
             del self._pools[old.pool]
 
     def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
-        """Keep account of who sees the pool because of this slice; those who do are to look again."""
+        """Keep account of which nodes see the pool because of this slice; those that do are to look again."""
         if not one.node_name or (self._features.variant == "stable" and one.counters.sets):
             self._seen.clear()
             _add(self._shared, pool.id, change)
@@ -222,7 +218,7 @@ class SliceIndex:
             del self._on_node[one.node_name]
 
     def _changed(self, pool: _Pool) -> None:
-        """Make all who see the pool look again."""
+        """Make all nodes that see the pool look again."""
         pool.changed()
         if pool.id in self._shared:
             self._seen.clear()
@@ -236,7 +232,7 @@ class SliceIndex:
         return [(pool_id, gates) for pool_id, gates in found if gates]
 
     def slices(self) -> Iterable[PublishedSlice]:
-        """Return every slice, of any generation."""
+        """Return the slices of all pools, of any generation."""
         return (one for one, _ in self._known.values())
 
     def retainted(self, published: PublishedSlice) -> None:

@@ -74,9 +74,8 @@ class PoolView:
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
         self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
-        self._skipping = self.table.of_slices(
-            lambda one: skips_operations(one, features)
-        )  # who want operations left out
+        # The devices whose slices want operations left out.
+        self._skipping = self.table.of_slices(lambda one: skips_operations(one, features))
         # Whether nodes with this view may differ in which of the devices they can have.
         self.depends_on_node = self.is_selected_per_device or bool(self._skipping)
         self._others = others
@@ -102,7 +101,7 @@ class PoolView:
         )
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
-        """Return the same pool with nothing to allocate from."""
+        """Return the pool, incomplete or invalid, as one with nothing to allocate from."""
         view = PoolView(self.id, self.features)
         view.problem, view.reason = problem, reason
         return view
@@ -134,7 +133,7 @@ class PoolView:
 
     @property
     def selectable_mask(self) -> int:
-        """All devices that the features let anybody have."""
+        """The devices that anybody may have: those with binding conditions only with ``device_binding_and_status``."""
         without_conditions = not self.features.device_binding_and_status
         return self.shape.everything & ~self.shape.bound if without_conditions else self.shape.everything
 
