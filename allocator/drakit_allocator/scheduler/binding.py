@@ -53,7 +53,7 @@ _T = TypeVar("_T")
 
 
 class BindingFailed(Exception):
-    """The decision could not be carried out, and what was written of it has been taken back."""
+    """The decision could not be carried out; what was written of it is still there (``Binder.undo``)."""
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class Binder:
                 log.warning("reservation of claim %s by pod %s stays: %s", claims.key_of(claim), decision.pod, error)
 
     async def deallocate(self, claim: ResourceClaim) -> None:
-        """Give back an allocation that nobody uses; refused with ``Conflict`` when the claim has changed."""
+        """Give back an allocation that nobody uses. Raises ``Conflict`` when it has changed, or ``LeaseLost``."""
         status = claim["status"].copy()
         status.pop("allocation", None)
         status.pop("reservedFor", None)
@@ -217,7 +217,7 @@ class Binder:
         self._known.written(claim)
 
     async def _answered(self, send: Callable[[], Awaitable[_T]]) -> _T:
-        """Send until the server answers; ``LeaseLost`` when this scheduler may no longer write."""
+        """Send until the server answers. Raises ``LeaseLost``, or ``ApiError`` if the answer is a refusal."""
         for delay in _BACKOFF.pauses():
             async with self._slots:
                 # The last thing before sending: what is read or decided before it may be outdated by now.

@@ -19,7 +19,7 @@ from drakit_api.typed_objects import (
     ResourceClaimConsumerReference,
 )
 
-Key = tuple[str, str]
+Key = tuple[str, str]  # namespace, name
 Observer = Callable[[ResourceClaim], None]
 # resource.k8s.io/v1 ResourceClaimStatus: reservedFor has at most this many entries.
 MAX_CONSUMERS = 256
@@ -51,7 +51,7 @@ def reserved_for(claim: ResourceClaim, uid: str) -> bool:
 
 
 def version(obj: ResourceClaim) -> int:
-    """Return the resourceVersion as a number: versions of one resource are comparable (KEP-5504)."""
+    """Return the resourceVersion as a number, 0 if it is none: versions of a resource can be compared (KEP-5504)."""
     text = obj["metadata"].get("resourceVersion", "")
     return int(text) if text.isdigit() else 0
 
@@ -64,9 +64,9 @@ class Claims:
 
     def __init__(self, on_allocated: Observer, on_released: Observer) -> None:
         self._claims: dict[Key, ResourceClaim] = {}
-        self._own: dict[Key, ResourceClaim] = {}
-        self._pending: dict[str, Key] = {}
-        self._allocated: dict[str, ResourceClaim] = {}
+        self._own: dict[Key, ResourceClaim] = {}  # written here, and newer than what the watch has shown
+        self._pending: dict[str, Key] = {}  # by uid
+        self._allocated: dict[str, ResourceClaim] = {}  # by uid, as ``on_allocated`` was told
         self._on_allocated = on_allocated
         self._on_released = on_released
 

@@ -52,10 +52,8 @@ _ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the n
 _REMEMBERED = 256
 # What the best alternative of a request with firstAvailable scores (FirstAvailableDeviceRequestMaxSize).
 _BEST_ALTERNATIVE = 8
-
 # How long everything may stand still to find out whether a defect would have made a difference.
 _SECONDS_FOR_DEFECTS = 0.2
-
 # A search looks at the clock after so many steps.
 _STEPS = 256
 # After so many seconds of evaluating selectors, other tasks have their turn.
@@ -266,7 +264,7 @@ class DeviceSearch:
                 await self._after_turn(name, deadline)
 
     async def _after_turn(self, node: str, deadline: float) -> None:
-        """Let others have theirs, unless it has been going on for too long."""
+        """Let other tasks have their turn. Raises ``SchedulingFailed`` after the deadline."""
         if time.monotonic() > deadline:
             raise _timed_out(node)
         await self._pace.step()
@@ -286,7 +284,7 @@ class DeviceSearch:
         return rejection is _NO_DEVICES
 
     def explain(self, node: NodeInfo) -> str:
-        """Explain why the claims get no devices on this node, which failed for it; empty if that was long ago."""
+        """Explain why the claims got no devices on this node; empty if something has changed there since."""
         failure = self._known.failures.get(node.name)
         if self._pod is None or failure is None or not self._shared.holds(failure.basis, node):
             return ""
@@ -332,7 +330,7 @@ class DeviceSearch:
             raise _failed(error.message) from error
 
     def _stamped(self, allocation: AllocationResult) -> AllocationResult:
-        """Add the time from which binding conditions may take their time."""
+        """Add the time from which the timeout of binding conditions counts."""
         if not self._shared.features.device_binding_and_status:
             return allocation
         return {**allocation, "allocationTimestamp": gotime.now()}

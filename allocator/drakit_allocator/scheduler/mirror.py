@@ -17,8 +17,7 @@ from drakit_client.resources import Resource
 
 log = logging.getLogger(__name__)
 
-
-_RETRY = 0.2
+_RETRY = 0.2  # seconds
 
 
 async def served(connection: Connection, resource: Resource, *versions: str) -> Resource | None:
@@ -56,7 +55,7 @@ class Mirror:
         return self._reflector.get(name, namespace)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
-        """Follow from now on."""
+        """Follow the collection from now on."""
         self._task = tasks.create_task(self._reflector.run())
 
     async def synced(self) -> None:

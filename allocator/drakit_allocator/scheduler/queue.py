@@ -29,8 +29,6 @@ Hint = Callable[[PodInfo], bool]
 
 # Unschedulable pods are tried again after this time even without an event, in case a hint was wrong.
 _LONGEST_WAIT = 300.0
-
-
 # The defaults of kube-scheduler's podInitialBackoffSeconds and podMaxBackoffSeconds.
 DEFAULT_BACKOFF = Backoff(1.0, 10.0)
 
@@ -62,8 +60,8 @@ class SchedulingQueue:
         self.unschedulable: dict[str, Entry] = {}
         self._backoff = backoff or DEFAULT_BACKOFF
         self._clock = clock
-        self._active: list[tuple[int, int, str]] = []
-        self._waiting: list[tuple[float, int, str]] = []
+        self._active: list[tuple[int, int, str]] = []  # heap of (-priority, ticket, uid)
+        self._waiting: list[tuple[float, int, str]] = []  # heap of (not before, ticket, uid): pods that back off
         self._tickets = itertools.count(1)
         self._ready = asyncio.Event()
 
@@ -75,13 +73,12 @@ class SchedulingQueue:
         entry = self.entries[pod.uid] = Entry(pod)
         self._activate(entry)
 
-    def hold(self, pod: PodInfo, rejectors: Iterable[str]) -> Entry:
+    def hold(self, pod: PodInfo, rejectors: Iterable[str]) -> None:
         """Park a pod that is known to be unschedulable before it was tried, e.g. while its claims do not exist."""
         entry = self.entries.get(pod.uid) or Entry(pod)
         entry.pod = pod
         self.park(entry, rejectors)
         entry.held = True
-        return entry
 
     def park(self, entry: Entry, rejectors: Iterable[str]) -> None:
         """Let a pod wait for an event, without counting that as a failure."""
@@ -113,7 +110,7 @@ class SchedulingQueue:
         self._wait(entry)
 
     def put_back(self, entry: Entry) -> None:
-        """Put a pod back whose attempt was cut short; it is tried again as if that had not been made."""
+        """Put a pod back whose attempt was cut short; it is tried again as if there had been none."""
         self.entries[entry.pod.uid] = entry
         self._activate(entry)
 
@@ -140,7 +137,7 @@ class SchedulingQueue:
             self._activate(entry)
 
     def retry_stale(self) -> None:
-        """Retry what has waited for an event for very long, in case a hint was wrong."""
+        """Retry what has waited for an event for five minutes, in case a hint was wrong."""
         oldest = self._clock() - _LONGEST_WAIT
         for entry in [e for e in self.unschedulable.values() if e.rejectors and e.not_before < oldest and not e.held]:
             self.retry(entry)

@@ -33,7 +33,7 @@ def has_conditions(claim: ResourceClaim) -> bool:
 
 
 def is_ready(claim: ResourceClaim) -> bool:
-    """Tell whether all binding conditions hold; raises ``DevicesNotReady`` when a failure condition does."""
+    """Tell whether all binding conditions hold. Raises ``DevicesNotReady`` when a failure condition does."""
     for result in results(claim):
         wanted = result.get("bindingConditions")
         if not wanted:
@@ -75,7 +75,7 @@ class Readiness:
         self._changed = asyncio.Event()
 
     def claim_changed(self) -> None:
-        """Look again."""
+        """Let those who ``wait`` look at their claims again."""
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -61,7 +61,7 @@ class Reports:
         self._recorder.event(_reference(pod), "Normal", "BindingConditionsPending", message)
 
     def failed(self, entry: Entry, reason: str, message: str) -> None:
-        """Report that the pod could not be scheduled."""
+        """Report that the pod could not be scheduled; an unchanged message is no new event for some seconds."""
         now = time.monotonic()
         if message != entry.told or now - entry.told_at >= _REPEAT:
             entry.told, entry.told_at = message, now

@@ -48,7 +48,7 @@ class Suspects:
         return name
 
     def judge(self, pod: PodAllocation, name: str, node: Node | None) -> None:
-        """Find out about one node. Where that takes longer than its turn, the node is still to be judged."""
+        """Find out about one node. Raises ``TurnOver`` if that takes too long: then it is still to be judged."""
         if node is not None and pod.may_end_on(node):
             self.names.add(name)
         else:

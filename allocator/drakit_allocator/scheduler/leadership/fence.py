@@ -113,7 +113,7 @@ class Fence:
                 closed()
 
     def objection(self, pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str:
-        """Why a pod with these claims has to wait for a gap to be closed; empty if it need not.
+        """Say why a pod with these claims has to wait for a gap to be closed; empty if it need not.
 
         ``allocates``: whether any of the claims is to be given devices.
         """
@@ -169,7 +169,7 @@ class Fence:
         return dict(await claim_writes.annotate(self._connection, as_claim(claim), {FENCE: token}))
 
     async def _touch_pod(self, pod: Object, token: str) -> Object:
-        """Through the status, which takes annotations too, and which a scheduler has the right to write."""
+        """Annotate a pod through its status, which a scheduler has the right to write."""
         metadata: ObjectMeta = pod["metadata"]
         body = {"metadata": {"uid": metadata["uid"], "annotations": {FENCE: token}}}
         return await self._connection.patch(PODS, metadata["name"], body, metadata["namespace"], subresource="status")

@@ -54,14 +54,14 @@ CLEAN = "drakit.dev/clean"
 
 
 class LeaseLost(Exception):
-    """Say that this scheduler may no longer write: its lease has expired or another has it."""
+    """The scheduler may no longer write: its lease has expired, is gone, or another has it."""
 
 
 class Permission(Protocol):
     """Says whether this scheduler may write."""
 
     def check(self) -> None:
-        """Check that writing is still allowed. Raises ``LeaseLost``."""
+        """Raise ``LeaseLost`` unless writing is still allowed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class Cluster:
         self._put(pod)
 
     def assume(self, pod: PodInfo, node: str) -> PodInfo:
-        """Count a pod in before its binding is known; returns the assumed pod."""
+        """Count a pod in before its binding is known, and return the assumed pod."""
         assumed = PodInfo(pod.obj)
         # Requests and terms were computed for the waiting pod already.
         assumed.__dict__.update({key: value for key, value in pod.__dict__.items() if key != "node"})

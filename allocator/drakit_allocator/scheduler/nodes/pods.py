@@ -75,17 +75,17 @@ class PodInfo:
 
     @cached_property
     def requests(self) -> resources.Amounts:
-        """Requested amounts by resource."""
+        """Requested amounts by resource, in the units of ``resources``."""
         return resources.pod_requests(self.spec)
 
     @cached_property
     def nonzero(self) -> tuple[int, int]:
-        """cpu and memory that count in scores."""
+        """cpu (thousandths) and memory (bytes) that count in scores."""
         return resources.nonzero_requests(self.spec)
 
     @cached_property
     def ports(self) -> frozenset[tuple[str, str, int]]:
-        """Host ports."""
+        """The host ports that it takes: (address, protocol, port)."""
         return resources.host_ports(self.spec)
 
     @cached_property
@@ -95,13 +95,13 @@ class PodInfo:
 
     @cached_property
     def node_labels(self) -> Matcher | None:
-        """``spec.nodeSelector``."""
+        """The test of node labels that ``spec.nodeSelector`` is; None without one."""
         wanted = self.spec.get("nodeSelector")
         return equality(wanted) if wanted else None
 
     @cached_property
     def node_affinity(self) -> NodeSelector | None:
-        """Required node affinity."""
+        """Its required node affinity; None without one."""
         affinity = self.affinity.get("nodeAffinity") or {}
         return node_selector(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
 

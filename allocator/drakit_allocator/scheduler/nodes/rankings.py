@@ -39,7 +39,7 @@ class Ranking:
         self._scorer = Scorer(pod)
         self._ranked: list[_Rank] = []
         self._rank_of: dict[str, _Rank] = {}
-        self._changed: set[str] | None = None
+        self._changed: set[str] | None = None  # names of nodes; None stands for all
 
     def node_changed(self, name: str | None) -> None:
         """Look at this node again before the next use; at all of them for None."""

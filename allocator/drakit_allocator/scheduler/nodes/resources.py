@@ -56,7 +56,10 @@ def nonzero_requests(spec: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _unset(spec: Mapping[str, Any]) -> Amounts:
-    """Where the pod as a whole says what it needs, only what nobody says (``getNonMissingContainerRequests``)."""
+    """Return the defaults; for a pod that has requests as a whole only those of resources that nobody requests.
+
+    As ``getNonMissingContainerRequests``.
+    """
     if not any(map(is_of_pods, (spec.get("resources") or {}).get("requests") or ())):
         return _UNSET
     said = needed(spec, "requests", amounts)
