@@ -22,7 +22,7 @@ from drakit_allocator.requests import ClaimRequests, Request
 from drakit_api.kubernetes_objects import ReadOnlyObject
 
 Usable = Callable[[Request], Sequence[Device]]
-_PLENTY = "1E"
+_PLENTY = "1E"  # a counter that is large enough
 # At most so many sets of one size are tried when nothing says which are promising.
 _CHEAP = 150
 
@@ -68,7 +68,7 @@ def reduced(claims: Sequence[ClaimRequests], members: Iterable[Member]) -> list[
 
 
 def _restricted(constraint: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Restrict a constraint to the requests that are left; or None. One without names is for all requests."""
+    """Restrict a constraint to the requests that are left; None if it is for none of them."""
     names = constraint.get("requests") or ()
     if not names:
         return dict(constraint)

@@ -86,7 +86,7 @@ def explain(
 
 
 def _attempts(pod: PodAllocation, nodes: Sequence[ReadOnlyObject], clock: Clock) -> Solution | list[_Attempt]:
-    """Try the nodes: return the first solution, or if a node ends a scheduler's attempt, the outcome on each node."""
+    """Return the first solution; if there is none, or a node ends a scheduler's attempt, the outcome on each node."""
     attempts: list[_Attempt] = []
     is_over = False
     known = [Node.of(node) for node in nodes]
@@ -138,7 +138,7 @@ def _effort(remedy: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """One pod's claims, to be explained on any number of nodes."""
+    """One pod's claims, to be explained on any number of nodes; ``network`` as ``network_devices``."""
 
     pod: PodAllocation
     inventory: Inventory
@@ -146,7 +146,6 @@ class _Study:
     network: list[Device]
 
     def nodes(self, attempts: Sequence[_Attempt], progress: Progress | None) -> tuple[NodeExplanation, ...]:
-        """Explain why it does not fit on each of the nodes."""
         explained = []
         for number, attempt in enumerate(attempts):
             explained.append(self.node(*attempt, len(attempts) - number))
@@ -232,7 +231,7 @@ def _limit(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> Res
 def _hopeless(
     claims: Sequence[ReadOnlyObject], inventory: Inventory, snapshot: Snapshot, error: AllocationError
 ) -> tuple[ClaimReason, ...]:
-    """Return the claims that the allocator refuses before it looks at any node."""
+    """Return the reasons for which the allocator refuses claims before it looks at any node."""
     missing = [
         MissingClass(_claim_name(claim), name, wanted, tuple(sorted(snapshot.classes)))
         for claim in claims

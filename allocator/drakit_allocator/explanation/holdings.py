@@ -22,13 +22,13 @@ from drakit_api.quantity import Quantity
 
 @functools.lru_cache(maxsize=1024)
 def amount_text(nanos: int) -> str:
-    """Print an amount in 1e-9 units as a quantity, in the larger of the notations that are exact and short."""
+    """Print an amount in 1e-9 units as a quantity: from 1Mi on with a binary suffix, if one divides it."""
     binary = Quantity(nanos, "BinarySI")
     return str(binary) if abs(nanos) >= 1024**2 * 10**9 and str(binary)[-1] == "i" else str(Quantity(nanos))
 
 
 class Holdings:
-    """The allocated devices of the pools of a node, as far as they draw from counters."""
+    """Who holds the allocated devices of a node's pools, and what these draw from counters."""
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation

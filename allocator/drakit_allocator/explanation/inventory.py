@@ -37,7 +37,7 @@ class Inventory:
         taint_rules: Iterable[ReadOnlyObject] = (),
         claims: Iterable[ReadOnlyObject] = (),
     ) -> Inventory:
-        """From any collections; claims without allocation are left out."""
+        """Make an inventory of any collections; claims without devices are left out."""
         held = tuple(claim for claim in claims if results(claim))
         return Inventory(features, tuple(slices), tuple(classes), tuple(taint_rules), held)
 
@@ -68,14 +68,14 @@ class Inventory:
 
     @cached_property
     def _pools_by_node(self) -> Mapping[str, list[PoolID]]:
-        """Under "" those with slices that are not for a single node."""
+        """Pools by the node that their slices name; under "" those with slices that name none."""
         found: dict[str, dict[PoolID, None]] = {}
         for one in self.slices:
             found.setdefault(one["spec"].get("nodeName") or "", {})[pool_of(one)] = None
         return {name: list(pools) for name, pools in found.items()}
 
     def pools_near(self, node_name: str) -> list[PoolID]:
-        """Pools with slices that may be for the node."""
+        """List the pools with slices that may be for the node: they name it, or no node."""
         return list(dict.fromkeys([*self._pools_by_node.get(node_name, ()), *self._pools_by_node.get("", ())]))
 
     def newest(self, pool: PoolID) -> list[ReadOnlyObject]:
@@ -86,7 +86,7 @@ class Inventory:
 
 
 def pool_of(resource_slice: ReadOnlyObject) -> PoolID:
-    """Driver and pool of a slice."""
+    """Return driver and pool of a slice."""
     return resource_slice["spec"]["driver"], resource_slice["spec"]["pool"]["name"]
 
 
@@ -96,5 +96,5 @@ def generation_of(resource_slice: ReadOnlyObject) -> int:
 
 
 def name_of(obj: ReadOnlyObject) -> str:
-    """metadata.name."""
+    """Return metadata.name; empty if there is none."""
     return str(obj["metadata"].get("name", ""))

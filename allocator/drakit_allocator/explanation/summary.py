@@ -41,11 +41,11 @@ _NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
 
 
 def summary(pod: PodAllocation, node: Node) -> str:
-    """Write a sentence for each request that cannot get its devices on the node, joined by "; ".
+    """Write a clause for each request that cannot get its devices on the node, joined by "; ".
 
-    When every request could get devices alone, which of them do not go together; and which defect of Kubernetes is to
-    blame, if one is. Never empty. Only for nodes on which
-    the allocation failed without ``AllocationError``.
+    Before them, what is wrong with pools. If every request could get devices alone, instead which of them do not go
+    together; at last, the defect of Kubernetes that is to blame, if one is. Never empty. Only for nodes on which the
+    allocation failed without ``AllocationError``.
     """
     situation = pod.situation(node)
     verdicts = Verdicts(situation)

@@ -159,7 +159,7 @@ def _taint(request: Request, device: Device) -> Tainted | None:
 
 
 def _attributes(request: Request, device: Device) -> DeviceReason | None:
-    """Tell whether a constraint compares an attribute that the device does not have."""
+    """Find the first attribute that a constraint compares and the device does not have; None if it has all."""
     for number, attribute in request.constraints:
         try:
             if attribute.of(device) is None:
@@ -170,7 +170,7 @@ def _attributes(request: Request, device: Device) -> DeviceReason | None:
 
 
 def selection_text(node_name: str | None, selector: Any) -> str:
-    """Say where devices can be used, if not everywhere."""
+    """Print the nodeName of devices, or without one their nodeSelector as JSON."""
     if node_name:
         return f"nodeName: {node_name}"
     return f"nodeSelector: {msgspec.json.encode(selector).decode()}"

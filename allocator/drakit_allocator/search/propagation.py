@@ -28,7 +28,7 @@ class Propagation:
         self._blame = [1] * len(board.demands)
 
     def blame(self, demands: Iterable[Demand]) -> int:
-        """Return how often that of the demands which failed most could not be filled, plus one."""
+        """Return how often the demand that failed most of these could not be filled, plus one."""
         return max(self._blame[demand.number] for demand in demands)
 
     def _accuse(self, demands: Iterable[Demand]) -> None:
