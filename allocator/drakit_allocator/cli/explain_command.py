@@ -183,7 +183,7 @@ async def _pod(connection: Connection, gates: FeatureGates, name: str, options: 
 def _extended(
     found: dict[str, Any], live: LiveObjects, gates: FeatureGates, claims: list[dict[str, Any]]
 ) -> ExtendedRequests | None:
-    """Append the claim for the pod's extended resources; None if it has none, or all are allocated."""
+    """Append the claim for the pod's extended resources, and return these; None if there are none or it is there."""
     from drakit_allocator.cli.extended_resources import ExtendedRequests
     from drakit_allocator.inputs.live_objects import ClusterError
     from drakit_allocator.scheduler import extended_resources
@@ -282,14 +282,13 @@ def _explained(question: _Question, options: Options) -> Explanation:
         taint_rules=live.taint_rules,
         claims=live.claims,
     )
-    progress = Waiting("nodes")
     explanation = explained(
         workload.to_allocate,
         candidates,
         inventory,
         excluded=excluded,
         seconds=options["timeout"],
-        progress=progress,
+        progress=Waiting("nodes"),
     )
     described = () if extended is None else extended.described()
     return msgspec.structs.replace(explanation, extended_resources=described)

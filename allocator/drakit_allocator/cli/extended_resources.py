@@ -33,7 +33,7 @@ class ExtendedRequests:
 
     @cached_property
     def requested(self) -> dict[str, int]:
-        """Amounts by resource."""
+        """Its extended resources, with the amounts that it requests."""
         return extended_resources.requested(self.pod["spec"])
 
     @cached_property

@@ -14,14 +14,14 @@ from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_allocator.inputs.placement import Placed
 from drakit_client.processes.text_columns import aligned
 
-Form = Literal["text", "json", "yaml"]
+Form = Literal["json", "yaml"]
 _HEADER = ("CLAIM", "NODE", "REQUEST", "DEVICE")
 
 
 def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
     """Print a row for each device; with ``tells_why`` also a paragraph for each workload that does not fit.
 
-    Then what Kubernetes would have got wrong.
+    At the end come the defects of Kubernetes that make a difference, if any do.
     """
     rows = [
         (f"{claim['metadata']['namespace']}/{claim['metadata']['name']}", one.node, result["request"], _device(result))

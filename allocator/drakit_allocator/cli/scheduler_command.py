@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from drakit_allocator.defects import Compat
     from drakit_allocator.scheduler import Scheduler
+    from drakit_api.features import FeatureGates
     from drakit_client.connection import Connection
 
 log = logging.getLogger("scheduler")
@@ -66,16 +67,14 @@ def run(
 
 
 async def _run(
-    kubeconfig: str | None, context: str | None, name: str, gates: object, leader_elect: bool, compat: Compat
+    kubeconfig: str | None, context: str | None, name: str, gates: FeatureGates, leader_elect: bool, compat: Compat
 ) -> None:
     import asyncio
 
     from drakit_allocator.scheduler import Scheduler
-    from drakit_api.features import FeatureGates
     from drakit_client.errors import ConfigurationError
     from drakit_client.processes.readiness import told_to_stop
 
-    assert isinstance(gates, FeatureGates)
     try:
         connection = await _connect(kubeconfig, context)
     except ConfigurationError as error:

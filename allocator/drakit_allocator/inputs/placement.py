@@ -56,8 +56,8 @@ class Workload:
 class Placed:
     """What became of a workload. Without ``node``: why each node does not do, by node; "" is for all of them.
 
-    ``defects``: of Kubernetes, which would have got another answer on one of the nodes that were asked. Looked for only
-    by those who do without its defects.
+    ``defects``: those of Kubernetes for which its answer would have been another one, on one of the nodes that were
+    asked; looked for only without defects (``SAFE``).
     """
 
     workload: Workload

@@ -88,7 +88,7 @@ def _prepare(problem: Mapping[str, Any], features: Features) -> PodAllocation:
 
 
 def _with_plain_shares(results: list[AllocationResult]) -> list[AllocationResult]:
-    """Share ids are random; here they are numbered in the order of the results."""
+    """Replace share ids, which are random, by numbers in the order of the results."""
     shares = 0
     for result in results:
         for device in result["devices"].get("results", ()):
