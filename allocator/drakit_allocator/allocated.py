@@ -179,7 +179,7 @@ def _results(claim: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def claim_name(claim: Mapping[str, Any]) -> str:
-    """``namespace/name``, as holders are named."""
+    """Return ``namespace/name``, as holders are named."""
     metadata = claim.get("metadata") or {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 

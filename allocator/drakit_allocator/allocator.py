@@ -83,9 +83,9 @@ class PodAllocation:
         return Situation(node, self.snapshot.pools(node), self.allocated, self.snapshot.features)
 
     def known_answer(self, node: Node) -> Solution | Unknown | None:
-        """Return the answer if it needs no search: too few devices, or a node like one that was searched.
+        """Return what ``on`` would if that needs no search, ``UNKNOWN`` if it does. Raises as ``on``.
 
-        Raises as ``on`` does.
+        There is no need if devices are too few, or if a node like this one was searched.
         """
         if self._fault is not None:
             return UNKNOWN

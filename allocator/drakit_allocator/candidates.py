@@ -15,7 +15,7 @@ from functools import cached_property
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.devices.capacity import CapacityError, fits
 from drakit_allocator.devices.columns import bits
-from drakit_allocator.devices.devices import Device, PoolID
+from drakit_allocator.devices.devices import Device
 from drakit_allocator.devices.taints import first_untolerated
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
@@ -220,10 +220,6 @@ class Situation:
     def is_kept(self, device: Device, pool: PoolView) -> bool:
         """Tell whether others have the device, so that nobody can get it but for admin access."""
         return bool(pool.occupation(self.allocated).kept >> pool.position(device) & 1)
-
-    def pool(self, pool_id: PoolID) -> PoolView:
-        """Return the pool with this id; the node must have it."""
-        return next(pool for pool in self.pools if pool.id == pool_id)
 
     def charges_once(self, device: Device) -> bool:
         """Tell whether several requests may share the device, and only the first share draws counters."""

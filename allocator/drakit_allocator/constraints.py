@@ -13,12 +13,12 @@ from drakit_allocator.features import Features
 
 
 class Constraint:
-    """A constraint of a claim."""
+    """A constraint of a claim, for the ``requests`` that it names, or for all if it names none."""
 
     __slots__ = ("attribute", "is_match", "requests", "uses_sets")
 
     def __init__(self, constraint: Mapping[str, Any], label: str, features: Features) -> None:
-        """Read a constraint. Raises ``AllocationError`` for an unknown kind; ``label`` is its place."""
+        """Read a v1 constraint. Raises ``AllocationError`` for an unknown kind; ``label`` is how the error names it."""
         match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
         if features.variant == "stable":
             distinct = None

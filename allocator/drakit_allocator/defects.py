@@ -4,8 +4,8 @@ An allocator that is to predict Kubernetes must repeat its mistakes; one that pe
 mistake is a ``Defect``, and a set of them is part of the rules (``Features.defects``): all of them with
 ``compat="upstream"``, none with ``compat="safe"``. There is one search for both. Each defect is looked up in one place,
 where what follows from it becomes part of an object that everything is remembered by: the kind of a request
-(``requests.py``) or the view of a pool (``views.py``). ``explanation/defect_effects.py`` says
-where one makes a difference.
+(``requests.py``) or the view of a pool (``pools/views.py``). ``explanation/defect_effects.py`` says where one makes a
+difference.
 """
 
 from __future__ import annotations

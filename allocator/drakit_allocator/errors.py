@@ -6,8 +6,8 @@ from __future__ import annotations
 class AllocationError(Exception):
     """Broken input: a selector that fails, a missing class, an impossible request.
 
-    With ``on_node`` only this node is affected and others may still be tried; otherwise the scheduling attempt of the
-    pod ends, as with upstream's ``ErrFailedAllocationOnNode`` (``structured/allocator.go``). The message is upstream's.
+    With ``on_node`` only this node is affected and others may still be tried (``ErrFailedAllocationOnNode`` of
+    upstream's ``structured/allocator.go``); otherwise the pod's scheduling attempt ends. The message is upstream's.
     """
 
     def __init__(self, message: str, *, on_node: bool = False) -> None:

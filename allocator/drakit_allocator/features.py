@@ -74,7 +74,7 @@ class Features:
 
     @staticmethod
     def all() -> Features:
-        """Turn everything on."""
+        """Return the features with everything switched on."""
         return _enabled(_GATES)
 
     @property

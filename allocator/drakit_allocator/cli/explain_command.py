@@ -45,7 +45,6 @@ def explain() -> None:
 
 
 def _options(command: F) -> F:
-    """Add the options that both commands share."""
     options = (
         click.option("-n", "--namespace", help="Of the claim or pod. [default: that of the context, or default]"),
         click.option(

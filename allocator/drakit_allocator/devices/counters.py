@@ -28,7 +28,7 @@ class Consumption:
     """What a device draws from one counter set, as published."""
 
     counter_set: str
-    amounts: tuple[tuple[str, int], ...]
+    amounts: tuple[tuple[str, int], ...]  # counter, and how much in 1e-9 units
     compatibility_groups: frozenset[str]
 
 
@@ -184,13 +184,9 @@ class Availability:
         found.overdrawn = overdrawn
         return found
 
-    def shortage(self, needs: Needs, used: Sequence[int] | None = None) -> int | None:
-        """Return the number of the first counter with less than needed once ``used`` is taken away, or None."""
-        free = self.free
-        for number, amount in needs:
-            if amount > (free[number] if used is None else free[number] - used[number]):
-                return number
-        return None
+    def shortage(self, needs: Needs) -> int | None:
+        """Return the number of the first counter with less than needed, or None."""
+        return next((number for number, amount in needs if amount > self.free[number]), None)
 
 
 class Consumers:

@@ -196,7 +196,6 @@ def _attributes(devices: Sequence[Mapping[str, Any]]) -> dict[str, Column[Attrib
 
 
 def _uses_groups(traits: Column[Traits]) -> bool:
-    """Tell whether any device declares compatibility groups."""
     found: bool | None = traits.memory.get("uses groups")
     if found is None:
         found = any(entry.compatibility_groups for one in traits.values for entry in one.consumption)

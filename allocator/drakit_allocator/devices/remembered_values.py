@@ -119,7 +119,7 @@ class Reading(Generic[_T]):
 
 
 class SelectorReading(Reading[bool]):
-    """Verdicts."""
+    """Whether devices satisfy a selector."""
 
     def _compile(self, expression: str) -> Selector:
         self._selector = compile_selector(expression)

@@ -77,7 +77,6 @@ class _Question:
         self._clock = clock
 
     def ask(self, defects: frozenset[Defect]) -> _Verdict:
-        """Ask an allocator with these defects."""
         pod = self._pod if defects == self._pod.snapshot.features.defects else self._pod.under(defects)
         try:
             solution = pod.on(self._node, self._clock.limits(_SECONDS_PER_QUESTION))

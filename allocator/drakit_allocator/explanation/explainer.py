@@ -114,7 +114,6 @@ def _end_with_error(pod: PodAllocation, nodes: Sequence[Node], clock: Clock) -> 
 
 
 def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
-    """Try one node: return the solution, or why there is none."""
     try:
         solution = pod.on(node, clock.limits(_SECONDS_PER_ATTEMPT))
     except AllocationAborted as error:

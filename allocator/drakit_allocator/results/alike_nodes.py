@@ -20,7 +20,7 @@ from drakit_allocator.pools.compared_attributes import Attribute, Value, is_unkn
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import ClaimRequests
 
-_STATE = "state of alike nodes"
+_STATE = "state of alike nodes"  # a key of a pool's findings
 
 
 class Criteria:

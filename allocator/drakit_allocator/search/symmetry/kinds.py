@@ -17,7 +17,7 @@ Family = int  # columns that are compared with each other, as some constraint lo
 
 
 class Kinds:
-    """Descriptions for one board."""
+    """The kinds of the demands of one board, by number; the holders of each value; and what devices look like."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
