@@ -26,7 +26,7 @@ _CHEAP = 1500
 def remedies(
     claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted], pools: Iterable[PoolReason]
 ) -> list[Remedy]:
-    """List changes each of which alone makes the claims fit on the node; the one that changes least comes first."""
+    """List changes each of which alone makes the claims fit on the node: gates first, then pools, taints and claims."""
     found: list[Remedy] = []
     if (gates := _gates(claims, bench)) is not None:
         found.append(gates)

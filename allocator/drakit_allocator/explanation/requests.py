@@ -111,9 +111,9 @@ def _devices(situation: Situation) -> Iterable[tuple[PoolView, Device]]:
 
 
 def network_devices(inventory: Inventory) -> list[Device]:
-    """List devices of slices that are for some nodes by their labels, or device by device; of the newest generations.
+    """List the devices of slices that name no node, of the newest generation of each pool.
 
-    A device of another node's own slice is no candidate here by nature; one of these may be thought to be.
+    Nobody expects the devices of another node's own slice here; these may be thought to be for any node.
     """
     hides_sharing = inventory.features.variant == "stable"
     return [

@@ -210,7 +210,7 @@ def refused(workload: Workload, node: NodeInfo) -> str | None:
 
 
 def chosen(found: Sequence[Workload], pods: Sequence[str], claims: Sequence[str]) -> list[Workload]:
-    """Choose the workloads of these pods and with these claims; all, if none are named.
+    """Choose the workloads of these pods and with these claims, or all if none are named; not those fully allocated.
 
     A name is ``NAME`` or ``NAMESPACE/NAME``. Raises ``ManifestError``.
     """

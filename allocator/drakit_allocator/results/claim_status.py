@@ -28,7 +28,10 @@ from drakit_api.typed_objects import (
 def allocation_result(
     claim: ClaimRequests, chosen: Sequence[Request], placements: Sequence[Placement], node: Node, features: Features
 ) -> AllocationResult:
-    """Make the v1 AllocationResult of a claim. ``chosen`` has the (sub)request taken for each of its requests."""
+    """Make the v1 AllocationResult of a claim. ``chosen`` has the (sub)request taken for each of its requests.
+
+    Raises ``AllocationError`` for devices of a slice whose node selector has several terms.
+    """
     devices: DeviceAllocationResult = {}
     if placements:
         devices["results"] = [_device_result(placement, features) for placement in placements]

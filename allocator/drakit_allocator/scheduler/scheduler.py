@@ -48,7 +48,7 @@ from drakit_client.resources import (
 
 log = logging.getLogger(__name__)
 
-FILTER_TIMEOUT = 10.0
+FILTER_TIMEOUT = 10.0  # seconds for one node, kube-scheduler's default
 # How many seconds bindings that have begun may take when the scheduler stops.
 _DRAIN = 5.0
 # If nothing happened for so many seconds, there is time to look ahead.

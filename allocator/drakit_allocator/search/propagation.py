@@ -28,7 +28,7 @@ class Propagation:
         self._blame = [1] * len(board.demands)
 
     def blame(self, demands: Iterable[Demand]) -> int:
-        """Return how often the demand that failed most of these could not be filled, plus one."""
+        """Return how often the worst of these demands could not be filled, plus one."""
         return max(self._blame[demand.number] for demand in demands)
 
     def _accuse(self, demands: Iterable[Demand]) -> None:
@@ -80,7 +80,7 @@ class Propagation:
         return True
 
     def _decide(self, needs: list[Need], lists: list[Item]) -> list[list[Demand]] | None:
-        """Decide lists with one viable alternative; return those of each other list, None if a list has none."""
+        """Decide lists with one viable alternative; return the viable ones of each other list, None if one has none."""
         found = []
         rooms = {claim: self._room(claim, needs, lists) for claim in {item.claim for item in lists}}
         for item in list(lists):

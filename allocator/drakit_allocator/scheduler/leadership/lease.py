@@ -48,8 +48,9 @@ log = logging.getLogger(__name__)
 NAMESPACE, NAME = "kube-system", "drakit-scheduler"
 # coordination.k8s.io/v1 LeaseSpec: an int32, after which there is no larger one.
 _TRANSITIONS = 2**31
+# Annotations: the scheduler that asks for the lease; and the one that released it when all its writes were answered and
+# its fence was complete.
 WAITING = "drakit.dev/waiting"
-# An annotation: the scheduler that released the lease when all its writes were answered.
 CLEAN = "drakit.dev/clean"
 
 

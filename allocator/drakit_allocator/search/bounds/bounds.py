@@ -137,7 +137,7 @@ class Bounds:
         return known
 
     def _openable(self, part: Part, mask: int, inside: Sequence[Need] = ()) -> int:
-        """Count how many of these any one counter allows next to ``inside`` at most; less than 0 if not even that."""
+        """Count for how many of these every counter has room next to ``inside``; less than 0 if not even for that."""
         partitions = self.board.partitions
         most = mask.bit_count() - sum(need.missing for need in inside)
         for counter in part.counters:
