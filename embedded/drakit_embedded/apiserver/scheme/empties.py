@@ -19,7 +19,7 @@ _SHOWN = ("struct", "quantity", "raw", "intorstring")
 
 
 def drop(obj: Object, types: Schema, struct: str) -> None:
-    """Remove empty fields from a decoded object."""
+    """Remove empty fields from a decoded object, in place."""
     fields = _fields(types, struct)
     gone = []
     for name, value in obj.items():

@@ -36,14 +36,14 @@ def generated_name(base: str) -> str:
 
 
 def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> list[str]:
-    """Remove repeated owner references; returns the warnings about them.
+    """Remove repeated owner references from ``meta``; returns the warnings about them.
 
     dedupOwnerReferencesAndAddWarning of k8s.io/apiserver/pkg/endpoints/handlers/rest.go, which comes later for patches.
     """
     owners = meta.get("ownerReferences") or []
     if len(owners) < 2:
         return []
-    # Owner references have only strings and booleans.
+    # Their values are strings and booleans, so they can be hashed.
     kept: dict[frozenset[tuple[str, Any]], dict[str, Any]] = {}
     repeated = [
         owner.get("uid") or "" for owner in owners if kept.setdefault(frozenset(owner.items()), owner) is not owner

@@ -39,9 +39,7 @@ def deprecation(kind: Kind) -> str:
     """Build the warning that a version of a kind is deprecated; empty if it is not."""
     if not kind.group and kind.plural in _DEPRECATED_CORE:
         return _DEPRECATED_CORE[kind.plural]
-    if kind.group != schema.GROUP or (kind.version, kind.kind) in _NOT_DEPRECATED:
-        return ""
-    if kind.version not in _LIFECYCLE:
+    if kind.group != schema.GROUP or kind.version not in _LIFECYCLE or (kind.version, kind.kind) in _NOT_DEPRECATED:
         return ""
     since, gone = _LIFECYCLE[kind.version]
     return f"{kind.api_version} {kind.kind} is deprecated in v1.{since}+, unavailable in v1.{gone}+"

@@ -23,8 +23,8 @@ _HELD_BACK = {
     "resourcepoolstatusrequests": "v1alpha3",
     "storageversionmigrations": "v1beta1",
 }
-# Stable versions that are younger than the oldest release that can be emulated, and the beta version before them.
-# A version that the previous release does not know is not used for storage yet.
+# Kinds whose v1 is younger than the oldest release that can be emulated: the minor release that brought it, and the
+# version before it. A version that the previous release does not know is not used for storage yet.
 _YOUNG = {
     "mutatingadmissionpolicies": (36, "v1beta1"),
     "mutatingadmissionpolicybindings": (36, "v1beta1"),

@@ -1,8 +1,8 @@
 """Which kinds are acted on in an embedded cluster, and which are stored and nothing more.
 
 A test against this API server proves nothing about an object that nothing acts on, so whoever writes one is warned.
-Every kind of ``kinds`` is in one of the two tables here (a test sees to that): a kind that comes to work moves from
-``STORED_ONLY`` to ``ACTED_ON``, and the warning is gone.
+Every kind of ``kinds`` that is stored and can be written is in ``ACTED_ON`` or ``STORED_ONLY`` (a test sees to that):
+a kind that comes to work moves from the second to the first, and the warning is gone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Part = Literal["apiserver", "controllers", "scheduler", "kubelet"]
 
 
 class Unused(NamedTuple):
-    """Why nothing acts on a kind: the component that would, and what is missing without it."""
+    """Why nothing acts on a kind: the component that would in Kubernetes, and what does not happen without it."""
 
     part: Part
     missing: str

@@ -29,7 +29,7 @@ _OF_EVERY_VERSION = frozenset(
         "Status",
     }
 )
-# Kinds without a group.
+# Kinds of no group, whose apiVersion is always ``v1``.
 UNVERSIONED = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"})
 _OF_YAML = "yaml: unmarshal errors:\n"
 
@@ -46,7 +46,7 @@ def types_of(kind: Kind) -> tuple[schema.Schema, str]:
 
 
 def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
-    """Find the same for a kind by its names.
+    """Find the table that has a kind of this name, and the name of its Go struct there.
 
     Raises:
         LookupError: if there is no such kind.
@@ -58,7 +58,7 @@ def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
 
 
 def is_registered(kind: str, api_version: str) -> bool:
-    """Check whether there is a type of this name, in whichever version it is served."""
+    """Check whether ``api_version`` has a type of this name, whether it is served or not."""
     if api_version == "v1" and (kind == "List" or kind in UNVERSIONED):
         return True
     group, _, version = api_version.rpartition("/")
