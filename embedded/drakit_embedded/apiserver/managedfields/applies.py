@@ -154,7 +154,7 @@ class _Pruner:
         self._kind, self._last, self._version = kind, last, last["apiVersion"]
 
     def with_owned(self, merged: Object, owned: dict[str, Tree]) -> Object:
-        """Put back into the pruned object what somebody owns (addBackOwnedItems)."""
+        """Remove what the manager applied last time, and put back what somebody owns now (addBackOwnedItems)."""
         shape = shapes.plain(self._version, self._kind.kind)
         pruned: Object = merging.without(merged, merging.with_named_fields(self._last["fieldsV1"], shape), shape)
         version = self._version

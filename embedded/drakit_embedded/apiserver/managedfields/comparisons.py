@@ -12,15 +12,7 @@ from typing import Any, NamedTuple
 from drakit_embedded.apiserver.managedfields import completion, fieldsets
 from drakit_embedded.apiserver.managedfields.elements import SELF
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
-from drakit_embedded.apiserver.managedfields.shapes import (
-    ABSENT,
-    Keyed,
-    Leaf,
-    Map,
-    Shape,
-    Struct,
-    Values,
-)
+from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Leaf, Map, Shape, Struct, Values
 
 
 class Comparison(NamedTuple):

@@ -33,7 +33,7 @@ def zero_of(kind: Type) -> Any:
 
 
 def same(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = False) -> bool:
-    """Check whether two values are the same to their Go type; what differs is seldom far from the beginning.
+    """Check whether two values are the same to their Go type.
 
     In lists, Kubernetes compares Go values as they are, so that there an empty list is not the same as none.
     """

@@ -55,7 +55,11 @@ def of_value(value: Any) -> str:
 
 
 def canonical(text: str) -> str | None:
-    """Convert a step as a client wrote it to the server's spelling; None for an unknown kind of step."""
+    """Convert a step as a client wrote it to the server's spelling; None for an unknown kind of step.
+
+    Raises:
+        MalformedElement: if it cannot be read.
+    """
     if len(text) < 2:
         raise MalformedElement("key must be 2 characters long:")
     if text[1] != ":":

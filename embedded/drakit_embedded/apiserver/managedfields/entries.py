@@ -62,7 +62,7 @@ def made(who: Identity, api_version: str, fields: Tree, time: str | None) -> Ent
 
 
 def read(content: list[Entry]) -> list[Entry]:
-    """Read the entries that a client wrote.
+    """Read the entries that a client wrote, sorted as they are stored; of those of one identity the last counts.
 
     Raises:
         MalformedEntries: if one of them cannot be an entry.
@@ -98,7 +98,7 @@ def _rank(entry: Entry) -> tuple[str, ...]:
 
 
 def capped(entries: list[Entry]) -> list[Entry]:
-    """Merge the oldest updates of a version into one entry, if too many managers have updated the object."""
+    """Merge the oldest entries of updates, by version, until there are ten or each version has only one."""
     updaters = [entry for entry in entries if entry["operation"] == UPDATE]
     excess = len(updaters) - _MOST_UPDATERS
     if excess <= 0:
@@ -121,10 +121,9 @@ def capped(entries: list[Entry]) -> list[Entry]:
         if who != bucket:
             merged[bucket].append(entry["fieldsV1"])
         kept[bucket] = {**entry, "manager": _ANCIENT}
+        del kept[who]
         if who == bucket:
-            del kept[who], merged[who]
-        else:
-            del kept[who]
+            del merged[who]
         excess -= 1
     for bucket, trees in merged.items():
         kept[bucket] = made(bucket, bucket.api_version, fieldsets.union_of(trees), kept[bucket].get("time"))

@@ -13,7 +13,7 @@ from drakit_embedded.apiserver.managedfields.comparisons import compare, of_conf
 from drakit_embedded.apiserver.managedfields.conflicts import Conflicts
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-# Other managers do not take part.
+# The only manager whose annotation counts.
 MANAGER = "kubectl"
 _ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 # k8s.io/apimachinery/pkg/api/validation/objectmeta.go TotalAnnotationSizeLimitB
@@ -48,7 +48,7 @@ def _last_applied(live: Object, kind: Kind) -> Object | None:
 
 
 def renew(obj: Object, config: Object) -> None:
-    """Keep the annotation, where there is one, as kubectl would write it now."""
+    """Write the annotation, where there is one, as kubectl would now; without it if annotations would be too large."""
     annotations = obj["metadata"].get("annotations") or {}
     if not annotations.get(_ANNOTATION):
         return

@@ -22,7 +22,7 @@ def name(field_manager: str, user_agent: str) -> str:
 
 
 def faults(field_manager: str, path: str = "fieldManager") -> list[Cause]:
-    """Validate a name that a client gave."""
+    """Validate a name that a client gave: at most 128 bytes of printable characters."""
     found = []
     if len(field_manager.encode()) > _LONGEST:
         found.append(Cause("FieldValueTooLong", path, f"Too long: may not be more than {_LONGEST} bytes"))
@@ -36,7 +36,7 @@ def faults(field_manager: str, path: str = "fieldManager") -> list[Cause]:
 
 
 def apply_faults(field_manager: str, force: str | None, *, applying: bool) -> list[Cause]:
-    """Validate the options that only apply takes or needs."""
+    """Validate the options that only apply takes (``force``) or needs (``fieldManager``)."""
     if applying and not field_manager:
         return [Cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")]
     if not applying and force is not None:

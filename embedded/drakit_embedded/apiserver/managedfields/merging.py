@@ -99,7 +99,7 @@ class _Zipper:
 
 
 def without(value: Any, fields: Tree, shape: Shape) -> Any:
-    """Remove some fields of a value; null if nothing is left, as for all that is owned as a whole."""
+    """Remove some fields of a value; None if nothing is left, and for a map or list that is owned as a whole."""
     if not fields:
         return value
     if isinstance(value, dict):

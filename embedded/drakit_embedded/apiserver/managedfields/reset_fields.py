@@ -35,8 +35,6 @@ _SPECIAL: dict[tuple[str, str, str], Tree] = {
     ("", "pods", "status"): {"f:metadata": {"f:deletionTimestamp": {}, "f:ownerReferences": {}}, "f:spec": {}},
     ("apps", "deployments", "status"): {"f:metadata": {"f:labels": {}}, "f:spec": {}},
 }
-
-
 # ResetObjectMetaForStatus (k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go), without what is the server's own.
 _OF_METADATA = ("deletionTimestamp", "selfLink", "labels", "annotations", "finalizers", "ownerReferences")
 

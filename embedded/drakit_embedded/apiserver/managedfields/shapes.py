@@ -35,7 +35,7 @@ NEVER_OWNED: Final[Tree] = {
 class Leaf:
     """A scalar, or something that is owned as a whole.
 
-    ``typed`` is a list, map, struct or embedded object with its table of types.
+    ``typed`` is the Go type of a list, map, struct or embedded object with its table; None for scalars and plain JSON.
     """
 
     __slots__ = ("typed",)

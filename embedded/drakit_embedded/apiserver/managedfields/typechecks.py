@@ -19,7 +19,7 @@ _ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
 
 
 def faults(config: Object, api_version: str, kind: str) -> str:
-    """Find everything that is wrong with a configuration, as one text; "" if nothing is."""
+    """Say what is wrong with a configuration, as one text; "" if nothing is. An undeclared field ends its struct."""
     types, struct = structures.types_named(api_version, kind)
     shape = shapes.plain(api_version, kind)
     found = list(_struct(config, types, struct, shape, ""))

@@ -27,7 +27,11 @@ class UnknownVersion(LookupError):
 
 @lru_cache(maxsize=1024)
 def converter(kind: Kind, api_version: str) -> conversion.Converter | None:
-    """Find the converter from stored objects to a version of their kind; None if both are the same."""
+    """Find the converter from stored objects to a version of their kind; None if both are the same.
+
+    Raises:
+        UnknownVersion: if the kind does not exist in it.
+    """
     try:
         shapes.typed(api_version, kind.kind)
     except LookupError:
@@ -36,7 +40,7 @@ def converter(kind: Kind, api_version: str) -> conversion.Converter | None:
 
 
 def in_version(kind: Kind, api_version: str) -> Kind:
-    """Name the kind in another version."""
+    """Copy a kind with another version of it, given as ``group/version`` or ``v1``."""
     group, _, version = api_version.rpartition("/")
     return replace(kind, group=group, version=version)
 
