@@ -1,6 +1,6 @@
-"""Namespaces, nodes, events and the small kinds of the core groups.
+"""Namespaces, nodes, events, secrets, and all kinds that have few rules.
 
-After k8s.io/kubernetes/pkg/registry/core/{namespace,node,event,secret,...}/strategy.go.
+After strategy.go of each kind in k8s.io/kubernetes/pkg/registry.
 """
 
 from __future__ import annotations
@@ -65,26 +65,17 @@ def _convert_node(obj: Object, cluster: Cluster) -> None:
 
 
 def _create_node(obj: Object, cluster: Cluster) -> None:
-    """Drop the configuration by the API, which no kubelet knows any more (dropDisabledFields)."""
+    """Drop dynamic kubelet configuration, which no kubelet knows any more (dropDisabledFields)."""
     obj["spec"].pop("configSource", None)
     obj["status"].pop("config", None)
 
 
 def _convert_secret(obj: Object, cluster: Cluster) -> None:
-    """Merge ``stringData`` into ``data`` (Convert_v1_Secret_To_core_Secret, pkg/apis/core/v1/conversion.go)."""
-    _merge_string_data(obj)
-    _fill_data(obj)
-
-
-def _merge_string_data(obj: Object) -> None:
+    """Merge ``stringData`` into ``data``, where null becomes empty bytes (Convert_v1_Secret_To_core_Secret)."""
     plain = obj.pop("stringData", None)
     if plain:
         encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
         obj["data"] = {**(obj.get("data") or {}), **encoded}
-
-
-def _fill_data(obj: Object) -> None:
-    """Replace null by empty bytes in ``data``."""
     if obj.get("data"):
         obj["data"] = {key: value or "" for key, value in obj["data"].items()}
 
@@ -142,16 +133,13 @@ def _key_faults(data: dict[str, Any], path: str) -> list[Cause]:
 
 
 def _keep_immutable(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """Keep an immutable ConfigMap or Secret as it is (ValidateConfigMapUpdate, ValidateSecretUpdate)."""
+    """Refuse changes of what is immutable (ValidateConfigMapUpdate, ValidateSecretUpdate)."""
     faults: list[FieldFault] = []
     if old.get("immutable"):
-        if not new.get("immutable"):
-            message = "Forbidden: field is immutable when `immutable` is set"
-            faults.append(Cause("FieldValueForbidden", "immutable", message))
-        for field in ("data", "binaryData"):
-            if new.get(field) != old.get(field):
-                message = "Forbidden: field is immutable when `immutable` is set"
-                faults.append(Cause("FieldValueForbidden", field, message))
+        message = "Forbidden: field is immutable when `immutable` is set"
+        changed = [] if new.get("immutable") else ["immutable"]
+        changed += [field for field in ("data", "binaryData") if new.get(field) != old.get(field)]
+        faults += [Cause("FieldValueForbidden", field, message) for field in changed]
     if new.get("type") != old.get("type"):
         faults.append(Cause("FieldValueInvalid", "type", f'Invalid value: "{new.get("type")}": field is immutable'))
     return faults
@@ -204,13 +192,12 @@ _NEW_EVENT_FIELDS = {
 _RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
 # Kinds without other rules whose DELETE answers with the object (ReturnDeletedObject in their storage).
-_RETURNED = (
-    ("", "resourcequotas"),
-    *(("storage.k8s.io", plural) for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments")),
-    ("storage.k8s.io", "volumeattributesclasses"),
+_RETURNED = tuple(
+    ("storage.k8s.io", plural)
+    for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses")
 )
 _ADMISSION = "admissionregistration.k8s.io"
-# Kinds without other rules that count their generation.
+# Kinds without other rules whose ``metadata.generation`` counts changes of the spec.
 _COUNTED = (
     *(
         (_ADMISSION, f"{phase}admission{kind}")

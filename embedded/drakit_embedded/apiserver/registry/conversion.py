@@ -1,7 +1,7 @@
 """Objects of one collection in several API versions.
 
-Only the storage version is kept. Two kinds are served in more than one form: Events (core and events.k8s.io) and, for
-clients that have not moved on, the older versions of resource.k8s.io.
+Only the storage version is kept. Served in more than one form are Events (core and events.k8s.io) and, for clients
+that have not moved on, the kinds of resource.k8s.io.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EVENT_FIELDS = {
     "deprecatedCount": "count",
     "reportingController": "reportingComponent",
 }
-# Unlike in core/v1.
+# core/v1 has them even if empty.
 _LEFT_OUT_IF_EMPTY = frozenset({"reportingController", "reportingInstance"})
 # The one kind of resource.k8s.io that has no stable version.
 _ALPHA_ONLY = "resourcepoolstatusrequests"

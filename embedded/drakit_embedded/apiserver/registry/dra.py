@@ -1,6 +1,6 @@
 """resource.k8s.io: ``drakit_api`` decides what is valid and what becomes of an object; here is when it is asked.
 
-The one exception are ResourceSlices with mixins, which no Kubernetes release has: behind the kit's own gate they are
+The one exception are ResourceSlices with mixins, which no Kubernetes release has: behind drakit's own gate they are
 stored in KEP-5234's spelling, if they can be flattened and what comes out is valid.
 """
 
@@ -85,7 +85,6 @@ class _Rules:
         self._plural, self._kind, self._version = plural, kind, version
 
     def strategy(self, **options: Any) -> Strategy:
-        """Build the strategy from these rules."""
         return Strategy(
             decode=_decode,
             canonical=self._canonical,

@@ -14,11 +14,7 @@ from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.amounts import ONE, Amounts, parsed
-from drakit_embedded.quota.names import (
-    can_be_overcommitted,
-    is_standard,
-    is_standard_of_containers,
-)
+from drakit_embedded.quota.names import can_be_overcommitted, is_standard, is_standard_of_containers
 
 _TYPES = ("Container", "PersistentVolumeClaim", "Pod")
 _AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")

@@ -105,7 +105,7 @@ def _request_limits(resources: Object) -> None:
 
 
 def _open_host_ports(spec: Object) -> None:
-    """Set each port's ``hostPort`` to it on the host's network (defaultHostNetworkPorts)."""
+    """Default ``hostPort`` to ``containerPort``, for pods on the host's network (defaultHostNetworkPorts)."""
     for container in containers_of(spec, LASTING):
         for port in container.get("ports") or ():
             port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)

@@ -28,7 +28,7 @@ Change = Callable[[Object, Object, Cluster], None]
 
 
 def strategies() -> dict[tuple[str, str], Strategy]:
-    """Collect the strategies of all stored kinds, by (group, plural)."""
+    """Collect the strategies by (group, plural); a kind without one has no rules."""
     known = {
         **cluster_kinds.STRATEGIES,
         **pods.STRATEGIES,
@@ -56,7 +56,7 @@ def _completed(known: Mapping[tuple[str, str], Strategy]) -> Iterator[tuple[tupl
 
 
 def _with_type(strategy: Strategy, struct: str) -> Strategy:
-    # Pods are written so often that their defaults are in Python, and what is dropped of them never comes later.
+    # Pods are written so often that ``pods`` sets their defaults in Python; no update may add what is dropped here.
     if struct == "core/v1.Pod":
         return replace(strategy, prepare_create=partial(_prepare_create, struct, strategy.prepare_create))
     return replace(
@@ -80,8 +80,3 @@ def _prepare_create(struct: str, more: Step, obj: Object, cluster: Cluster) -> N
 def _prepare_update(struct: str, more: Change, new: Object, old: Object, cluster: Cluster) -> None:
     gated_fields.drop(new, old, struct, cluster.gates)
     more(new, old, cluster)
-
-
-def older(version: str) -> dict[tuple[str, str], Strategy]:
-    """Build the strategies for requests in a version of resource.k8s.io before v1."""
-    return dra.strategies(version)

@@ -122,7 +122,7 @@ class Strategy:
     name_format: NameFormat = object_name
     # Sets the defaults of the API version, whenever an object comes in.
     default: Callable[[Object, Cluster], None] = nothing
-    # Allocates (an address), before anything else is checked (BeginCreate and BeginUpdate in registry/store.go).
+    # Allocates (an address), before the object is prepared (BeginCreate and BeginUpdate in registry/store.go).
     begin_create: Begin | None = None
     begin_update: BeginUpdate | None = None
     # Stores what was allocated around the storing of the object.

@@ -1,6 +1,6 @@
 """What makes the specs of deployments, replica sets, stateful sets and daemon sets valid.
 
-After ValidateDeploymentSpec, ValidateDaemonSetSpec and ValidateReplicaSetSpec in
+After ValidateDeploymentSpec, ValidateDaemonSetSpec, ValidateReplicaSetSpec and ValidateStatefulSetSpec in
 k8s.io/kubernetes/pkg/apis/apps/validation/validation.go.
 """
 
@@ -32,7 +32,7 @@ _DAEMON_SET_TYPES = ("RollingUpdate", "OnDelete")
 
 
 class _Words(NamedTuple):
-    """How messages call a kind, which is not consistent upstream; ``strict``: an empty selector is refused."""
+    """How messages call a kind, which is not consistent upstream; ``strict``: a selector is required."""
 
     selecting: str
     ending: str
@@ -55,7 +55,7 @@ def stateful_set(spec: Object, path: str) -> Errors:
 
 
 def daemon_set(spec: Object, path: str) -> Errors:
-    """Validate the spec of a DaemonSet; unlike elsewhere, an empty selector is allowed."""
+    """Validate the spec of a DaemonSet; a missing selector is refused only as not matching the template."""
     yield from _selector_and_template(spec, path, _Words("daemonset", "DaemonSet", strict=False))
     yield from _not_negative(spec, path, "minReadySeconds")
     strategy = spec.get("updateStrategy") or {}

@@ -1,4 +1,4 @@
-"""Deployments, replica sets, stateful sets, daemon sets, jobs and cron jobs.
+"""Deployments, replica sets, stateful sets, daemon sets, jobs, cron jobs and pod templates.
 
 After pkg/apis/apps/validation/validation.go of k8s.io/kubernetes, and strategy.go of each kind in
 pkg/registry/{apps,batch}.

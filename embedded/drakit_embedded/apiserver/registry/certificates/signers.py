@@ -12,7 +12,7 @@ _LONGEST = 2 * limits.DNS_SUBDOMAIN_LENGTH + limits.DNS_LABEL_LENGTH + 2
 
 
 def faults(path: str, name: str) -> Errors:
-    """Validate the name of a signer."""
+    """Validate the name of a signer, whose domain needs at least two labels."""
     if not name:
         yield required(path)
         return

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from drakit_api import formats
 from drakit_api.kubernetes_objects import Object
-from drakit_api.validation.errors import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from drakit_api.validation.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from drakit_embedded.apiserver.registry.certificates import pem, signers
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import metadata
@@ -69,7 +62,7 @@ def parsed(request: str) -> x509.CertificateSigningRequest:
 
 
 def organizations(request: x509.CertificateSigningRequest) -> list[str]:
-    """List the groups that the certificate would be for.
+    """List the groups that the certificate would be for, which are the organizations of its subject.
 
     Raises:
         ValueError: if they cannot be read.
@@ -268,7 +261,7 @@ def _certificate_problem(text: str) -> str:
 
 
 def is_certificate(der: bytes) -> bool:
-    """Check whether it is a certificate of X.509."""
+    """Check whether ``der`` can be read as an X.509 certificate."""
     from cryptography import x509
 
     try:

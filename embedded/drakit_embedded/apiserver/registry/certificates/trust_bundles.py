@@ -22,7 +22,7 @@ def _validate(obj: Object, cluster: Cluster) -> list[FieldError]:
 
 def _validate_update(new: Object, old: Object, cluster: Cluster) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
-    found = [*_named(new)]
+    found = list(_named(new))
     if spec.get("trustBundle") != before.get("trustBundle"):
         found += _bundle_faults(spec.get("trustBundle") or "")
     signer = spec.get("signerName") or ""
@@ -41,11 +41,9 @@ def _named(obj: Object) -> Iterator[FieldError]:
 
 def _name_problems(name: str, signer: str) -> Sequence[str]:
     if not signer:
-        return (
-            ['ClusterTrustBundle without signer name must not have ":" in its name']
-            if ":" in name
-            else (object_name(name))
-        )
+        if ":" in name:
+            return ['ClusterTrustBundle without signer name must not have ":" in its name']
+        return object_name(name)
     prefix = signer.replace("/", ":") + ":"
     if not name.startswith(prefix):
         return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"]

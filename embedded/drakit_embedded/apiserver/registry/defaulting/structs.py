@@ -43,7 +43,7 @@ class _Plan:
 
     def __init__(self) -> None:
         self.statements: list[Statement] = []
-        # Fields whose zero value is set if they are missing; among them structs, which are never omitted.
+        # Fields that are set if they are missing: to a zero value, or (``made``) to an empty struct with its defaults.
         self.zeros: list[tuple[str, Any]] = []
         self.made: list[str] = []
         self.below: list[tuple[str, Walk]] = []
@@ -65,7 +65,6 @@ class _Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the struct has no defaults."""
         return not (self.statements or self.zeros or self.made or self.below)
 
 

@@ -60,7 +60,7 @@ def _pods(term: Object, path: str) -> Errors:
 
 
 def label_keys(term: Object, path: str) -> Errors:
-    """Validate label keys that are in the selector already (ValidateMatchLabelKeysAndMismatchLabelKeys)."""
+    """Validate ``matchLabelKeys`` and ``mismatchLabelKeys`` (ValidateMatchLabelKeysAndMismatchLabelKeys)."""
     matched, mismatched = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
     if not matched and not mismatched:
         return

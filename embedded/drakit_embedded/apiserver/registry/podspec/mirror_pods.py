@@ -8,5 +8,5 @@ ANNOTATION = "kubernetes.io/config.mirror"
 
 
 def is_mirror(pod: dict[str, Any]) -> bool:
-    """Check whether a pod is one."""
+    """Check whether a pod is a mirror pod."""
     return ANNOTATION in (pod["metadata"].get("annotations") or {})

@@ -29,7 +29,7 @@ _ZEROS = re.compile(r"\b0+(?=[0-9])")
 
 
 def address(text: str, path: str) -> Errors:
-    """Refuse addresses in a form that two programs may read differently (IsValidIPForLegacyField)."""
+    """Validate an IP address, in a form that all programs read alike (IsValidIPForLegacyField)."""
     try:
         parsed = ipaddress.ip_address(text)
     except ValueError:

@@ -22,7 +22,7 @@ def descending(target: str, path: str) -> Errors:
 
 
 def not_reserved(target: str, path: str) -> Errors:
-    """Check also that it does not begin with two dots, as the files do that kubelets write beside."""
+    """Check that a path is descending and begins with no ``..name``, as names of the kubelets' own files there do."""
     if not target.startswith(("/", "..")) and "/.." not in target:
         return ()
     found = list(descending(target, path))

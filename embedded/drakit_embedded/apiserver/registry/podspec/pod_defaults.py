@@ -13,7 +13,7 @@ _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "fail
 
 
 def default_probes(container: Object) -> None:
-    """Set the defaults of probes: how often they run, how long they wait, and where an HTTP request goes."""
+    """Set the defaults of probes, and of the HTTP requests that probes and hooks make."""
     probes = [container[name] for name in PROBES if container.get(name) is not None]
     for probe in probes:
         for key, value in _PROBE.items():

@@ -67,7 +67,7 @@ def volume_claims(pod: Object) -> Iterator[str]:
 
 
 def volume_claim(pod: Object, volume: Object) -> str | None:
-    """Name of the persistent volume claim behind a volume of a pod; None if it has none."""
+    """Find the name of the persistent volume claim behind a volume of a pod; None if it has none."""
     if claim := volume.get("persistentVolumeClaim"):
         return str(claim.get("claimName", ""))
     return f"{pod['metadata']['name']}-{volume.get('name', '')}" if volume.get("ephemeral") else None

@@ -36,7 +36,7 @@ _LONGEST_DEADLINE = 2**31 - 1
 
 
 def create_errors(pod: Object) -> Errors:
-    """Validate a new pod, but for its metadata."""
+    """Validate a new pod, but for the metadata that all kinds have."""
     spec = pod.get("spec") or {}
     yield from pod_errors(pod)
     if spec.get("ephemeralContainers"):

@@ -70,7 +70,6 @@ def _repeated(items: list[Object] | None, path: str, key: str) -> Iterator[str]:
 
 
 def _fractions(resources: Object, path: str) -> Iterator[str]:
-    """Warn of fractions of bytes."""
     for name in _BYTES:
         for field in ("limits", "requests"):
             text = (resources.get(field) or {}).get(name)

@@ -1,7 +1,7 @@
 """What makes the volumes of a pod valid.
 
 After ValidateVolumes and below in k8s.io/kubernetes/pkg/apis/core/validation/validation.go; of the sorts that single
-vendors had before CSI, and of certificates, only that no volume is of two sorts.
+vendors had before CSI, and of projected certificates, only that none stands beside another sort.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a Service is given before it is prepared and validated, and what is given back when it is gone.
 
 After pkg/registry/core/service/storage/{storage,alloc}.go in k8s.io/kubernetes (beginCreate, beginUpdate, afterDelete).
-Nothing is stored before the Service itself: this server does one write after the other.
+Allocating stores nothing, as this server does one write after the other; ``holding`` stores the IPAddresses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def begin_create(service: Object, cluster: Cluster, *, dry_run: bool) -> None:
 
 
 def begin_update(service: Object, old: Object, cluster: Cluster, *, dry_run: bool) -> None:
-    """Allocate what a changed Service lacks; it keeps what the stored one has."""
+    """Allocate what a changed Service lacks; it keeps what the stored one has. Raises ``StatusError`` if that fails."""
     spec, was = service["spec"], old["spec"]
     carried_over.keep_allocated(spec, was)
     carried_over.match_addresses(spec, was)

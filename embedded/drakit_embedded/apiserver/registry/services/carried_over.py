@@ -1,7 +1,7 @@
 """What a changed Service keeps of the stored one although the client left it out, and what it loses with its type.
 
 After pkg/registry/core/service/storage/storage.go (normalizeClusterIPs, patchAllocatedValues) and strategy.go
-(dropTypeDependentFields) in k8s.io/kubernetes. All of them take specs.
+(dropTypeDependentFields) in k8s.io/kubernetes. All functions here take specs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ def keep_allocated(new: Object, old: Object) -> None:
                 new[field] = old[field]
     if service_types.takes_node_ports(old) and service_types.takes_node_ports(new):
         _keep_node_ports(new, old)
-    if needs_health_check(old) and needs_health_check(new) and not new.get("healthCheckNodePort"):
-        _set(new, "healthCheckNodePort", old.get("healthCheckNodePort"))
+    port = new.get("healthCheckNodePort") or old.get("healthCheckNodePort")
+    if port and needs_health_check(old) and needs_health_check(new):
+        new["healthCheckNodePort"] = port
 
 
 def _keep_node_ports(new: Object, old: Object) -> None:
@@ -75,15 +76,9 @@ def _same(new: Object, old: Object, *fields: str) -> bool:
 
 
 def _drop_unchanged(new: Object, old: Object, *fields: str) -> None:
-    """Drop each of these fields that is as it was."""
     _drop(new, *(field for field in fields if _same(new, old, field)))
 
 
 def _drop(spec: Object, *fields: str) -> None:
     for field in fields:
         spec.pop(field, None)
-
-
-def _set(spec: Object, field: str, value: object) -> None:
-    if value:
-        spec[field] = value

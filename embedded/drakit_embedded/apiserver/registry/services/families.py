@@ -16,7 +16,7 @@ _POLICY = "spec.ipFamilyPolicy"
 
 
 def complete(spec: Object, old: Object | None) -> list[FieldError]:
-    """Fill in families and their policy of a Service's spec; what is wrong with what it says of them.
+    """Fill in families and their policy in a Service's spec; returns what is wrong with what it says of them.
 
     ``old`` is the stored spec, if there is one.
     """

@@ -34,7 +34,7 @@ def family(text: str) -> str:
 
 
 def endpoint(text: str, path: str) -> Errors:
-    """Validate an address that something outside can have."""
+    """Refuse an address (``text`` must be one) that is unspecified, of the loopback or link-local."""
     parsed = ipaddress.ip_address(_ZEROS.sub("", text) if ":" not in text else text)
     if parsed.is_unspecified:
         yield invalid(path, text, f"may not be unspecified ({text})")

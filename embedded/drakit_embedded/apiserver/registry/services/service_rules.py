@@ -30,17 +30,17 @@ _BALANCED = "may only be used when `type` is 'LoadBalancer'"
 
 
 def create(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """Validate a new Service."""
+    """Validate a new Service; an error that two rules find is listed once."""
     return list(dict.fromkeys(_service(obj, None)))
 
 
 def update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """Validate a changed Service; an error that two rules find is listed once."""
+    """Validate a changed Service, like a new one and for changes of what may not change."""
     return list(dict.fromkeys([*_changes(new["spec"], old["spec"]), *_service(new, old)]))
 
 
 def status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """Validate a changed status."""
+    """Validate a changed status: the ingress points of its load balancer."""
     return list(_load_balancer_status(new, old))
 
 

@@ -51,7 +51,10 @@ _NOT_EPHEMERAL = (
 
 @dataclass(slots=True)
 class Surroundings:
-    """What containers refer to: the pod's spec, its valid volumes by name, and the names of its claims in order."""
+    """What containers refer to: the pod's spec, its valid volumes by name, and the names of its claims in order.
+
+    ``names`` are those of the containers that are validated already.
+    """
 
     spec: Object
     volumes: dict[str, Object]
@@ -82,7 +85,7 @@ def containers(around: Surroundings, path: str) -> Errors:
 
 
 def blank_image(image: str, path: str) -> Errors:
-    """Check an image for blanks around it: in pods only, as templates may have had them ever since."""
+    """Refuse blanks around an image; for pods only, as stored templates may have them."""
     if image != image.strip():
         yield invalid(path, image, "must not have leading or trailing whitespace")
 

@@ -66,7 +66,7 @@ def all_of(listed: Sequence[Object], path: str) -> Errors:
             yield from _name(source["prefix"], f"{at}.prefix")
         given = [sort for sort in ("configMapRef", "secretRef") if source.get(sort) is not None]
         for sort in given:
-            yield from _prefix(source[sort].get("name") or "", f"{at}.{sort}.name")
+            yield from _source_name(source[sort].get("name") or "", f"{at}.{sort}.name")
         if not given:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(given) > 1:
@@ -85,8 +85,8 @@ def files(listed: Sequence[Object], path: str, volumes: dict[str, Object]) -> Er
             yield invalid(at, name, "referenced volume must be of type emptyDir")
 
 
-def _prefix(name: str, path: str) -> Errors:
-    """Validate a prefix of names; unlike elsewhere, Kubernetes allows a hyphen at its end here."""
+def _source_name(name: str, path: str) -> Errors:
+    """Validate the name of a config map or secret; in ``envFrom``, Kubernetes allows a hyphen at its end."""
     if not name:
         yield required(path)
     elif any(names.dns_subdomain(formats.as_prefix(name), path)):

@@ -75,7 +75,7 @@ def _recursion(mount: Object, path: str) -> Errors:
 
 
 def devices(container: Object, path: str, volumes: dict[str, Object]) -> Errors:
-    """Validate ``volumeDevices``, whose volumes must be claims."""
+    """Validate ``volumeDevices``, whose volumes must be persistent volume claims or ephemeral."""
     mounted = {mount.get("name") or "": mount.get("mountPath") for mount in container.get("volumeMounts") or ()}
     seen_names: set[str] = set()
     seen_paths: set[str] = set()

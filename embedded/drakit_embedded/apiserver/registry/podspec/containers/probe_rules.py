@@ -78,7 +78,7 @@ def _lifecycle(lifecycle: Object, path: str, spec: Object) -> Errors:
 
 
 def _handler(handler: Object, path: str, grace: int) -> Errors:
-    """Check that there is exactly one handler; ``grace`` is the pod's grace period in seconds."""
+    """Validate the one handler that there must be; ``grace`` is the longest that it may sleep, in seconds."""
     given = [sort for sort in _HANDLERS if handler.get(sort) is not None]
     for sort in given[1:]:
         yield forbidden(f"{path}.{sort}", "may not specify more than 1 handler type")

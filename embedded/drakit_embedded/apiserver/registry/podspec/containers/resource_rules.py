@@ -48,7 +48,7 @@ def of_container(resources: Object, path: str, claims: Sequence[str]) -> Errors:
 
 
 def of_overhead(spec: Object, path: str) -> Errors:
-    """Validate ``spec.overhead``, in the same way as limits."""
+    """Validate ``spec.overhead``, in the same way as limits of a container."""
     yield from _requirements({"limits": spec["overhead"]}, f"{path}.overhead", _container_name)
 
 
@@ -134,7 +134,7 @@ def _pod_name(name: str, path: str) -> Errors:
 
 
 def _consistent(spec: Object, resources: Object, path: str) -> Errors:
-    """Check that a pod has at least what its containers have together (validatePodResourceConsistency)."""
+    """Check that requests suffice for all containers together, limits for each (validatePodResourceConsistency)."""
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, needed in of_containers(spec, "requests", parsed).items():
         if name in requests and needed > Quantity.parse(requests[name]):
