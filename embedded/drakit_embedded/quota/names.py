@@ -49,12 +49,12 @@ def count_of(group: str, plural: str) -> str:
 
 
 def is_huge_pages(name: str) -> bool:
-    """Check whether it is memory in pages of one size."""
+    """Check whether it is huge pages of one size."""
     return name.startswith(HUGE_PAGES)
 
 
 def is_huge_pages_in_quota(name: str) -> bool:
-    """Check whether it limits such memory: its name, with or without ``requests.``."""
+    """Check whether a quota on it limits huge pages: their name, with or without ``requests.``."""
     return name.startswith((HUGE_PAGES, REQUESTS + HUGE_PAGES))
 
 
@@ -64,7 +64,7 @@ def is_standard_in_quota(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Check whether a limit range can."""
+    """Check whether a limit range can have it without a prefix."""
     return name == "storage" or is_standard_in_quota(name)
 
 
@@ -84,7 +84,7 @@ def can_be_overcommitted(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Check whether it is somebody else's, and a quota can limit it."""
+    """Check whether it is an extended resource: not Kubernetes' own, and valid in a quota behind ``requests.``."""
     return not is_native(name) and not name.startswith(REQUESTS) and not formats.label_key(REQUESTS + name)
 
 

@@ -37,7 +37,7 @@ def matching(names: Iterable[str]) -> list[str]:
 
 
 def usage(pod: Object) -> Amounts:
-    """Compute what one pod uses; once it has ended, only its count."""
+    """Compute what one pod uses; once it has ended, only ``count/pods``."""
     used: Amounts = {_COUNT: ONE}
     if _has_ended(pod):
         return used
@@ -81,7 +81,6 @@ def constraints(names: Iterable[str], pod: Object) -> str:
     if has_pod_level(spec):
         return ""
     missing: dict[str, set[str]] = {}
-    # A quota on one of these requires that every container states it.
     required = CPU_AND_MEMORY & set(names)
     for container in containers_of(spec, LASTING):
         said = _compute(_of(container, "requests"), _of(container, "limits"))
@@ -92,7 +91,7 @@ def constraints(names: Iterable[str], pod: Object) -> str:
 
 
 def has_pod_level(spec: Object) -> bool:
-    """Check whether anything in the resources of a pod is such that a pod as a whole can have it."""
+    """Check whether ``spec.resources`` has a request or limit of a resource that a pod as a whole can have."""
     resources = spec.get("resources") or {}
     names = [name for side in ("requests", "limits") for name in resources.get(side) or ()]
     return any(map(is_of_pods, names))
@@ -118,7 +117,7 @@ def in_scope(requirement: Requirement, pod: Object) -> bool:
 
 
 def is_terminating(pod: Object) -> bool:
-    """Check whether the pod has a deadline."""
+    """Check whether the pod has a deadline (``activeDeadlineSeconds``); deletion does not count."""
     seconds = (pod.get("spec") or {}).get("activeDeadlineSeconds")
     return seconds is not None and int(seconds) >= 0
 
