@@ -35,7 +35,7 @@ def _key(pem: bytes) -> EllipticCurvePrivateKey | RSAPrivateKey:
 
 
 def kept(path: Path | None) -> EllipticCurvePrivateKey | RSAPrivateKey:
-    """Read the key in a file, or generate and store one; without a file it lives as long as the process."""
+    """Read the key in a file, or generate and store one; without a file it is not stored. Raises as ``read`` does."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 

@@ -101,8 +101,6 @@ class HttpServer(web.Server):
         self.pre_shutdown()
         await self.shutdown(seconds)
 
-    # Connections.
-
     def _accept(self, port: _Port) -> None:
         for _ in range(_BATCH):
             try:
