@@ -95,8 +95,6 @@ class DeviceTaintEviction:
         for pod in self._pods_by_claim.get(key_of(claim)):
             self._queue.add(key_of(pod))
 
-    # Work.
-
     async def _sync(self, key: Key) -> float | None:
         namespace, name = key
         pod = self._pods.get(name, namespace)

@@ -13,7 +13,7 @@ from drakit_client.resources import Resource
 
 
 async def deletable(connection: Connection) -> list[Resource]:
-    """List every kind that can be listed, watched and deleted, each in its group's preferred version."""
+    """List every kind that can be listed, watched and deleted, once each, in the preferred version if that has it."""
     found = _usable("", "v1", await connection.json("GET", "/api/v1"))
     groups = await connection.json("GET", "/apis")
     for group in groups["groups"]:

@@ -81,8 +81,6 @@ class GarbageCollector:
         """Collect until cancelled; ``discover`` must have been called."""
         await self._queue.run()
 
-    # The graph.
-
     def _changed(self, resource: Resource, old: Object | None, new: Object | None) -> None:
         if new is None:
             assert old is not None
@@ -149,8 +147,6 @@ class GarbageCollector:
         self._absent[uid] = None
         if len(self._absent) > _REMEMBERED_ABSENT:
             self._absent.popitem(last=False)
-
-    # Work.
 
     async def _sync(self, uid: str) -> None:
         node = self._nodes.get(uid)

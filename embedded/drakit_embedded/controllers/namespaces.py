@@ -85,7 +85,7 @@ class NamespaceController:
                 continue
 
     async def _empty(self, name: str) -> bool:
-        """Delete what is there; whether anything remains."""
+        """Delete what is there; false once nothing was found."""
         remains = False
         if time.monotonic() - self._discovered > _DISCOVERY_SECONDS:
             self._kinds = await discovery.deletable(self._connection)

@@ -26,7 +26,7 @@ class PodGarbageCollector:
     """Looks at all pods every ``period`` seconds.
 
     A node must have been away for ``quarantine`` seconds before its pods go; the newest ``terminated_threshold``
-    finished pods are kept (kube-controller-manager: 20 s, 40 s, 12500).
+    finished pods are kept, all if it is 0 (kube-controller-manager: 20 s, 40 s, 12500).
     """
 
     def __init__(

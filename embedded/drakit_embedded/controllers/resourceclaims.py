@@ -63,8 +63,6 @@ class ResourceClaimController:
         """Reconcile until cancelled; the reflectors must be synced."""
         await self._queue.run()
 
-    # What needs work.
-
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
         pod = new if new is not None else old
         assert pod is not None
@@ -114,8 +112,6 @@ class ResourceClaimController:
             elif not _is_foreign(pod, claim, must_own) and _needs_reservation(pod, claim):
                 return True
         return False
-
-    # Work.
 
     async def _sync(self, key: _Key) -> None:
         what, namespace, name = key
