@@ -48,7 +48,7 @@ class Course:
     _length: int = field(default=0, repr=False)
 
     def print(self, seconds: float, text: str) -> None:
-        """Add to the output."""
+        """Add to the output. Raises ``NotForeseen`` if that is more than is kept."""
         self._length += len(text)
         if self._length > _LONGEST:
             raise shell_scripts.NotForeseen("more output than is kept")

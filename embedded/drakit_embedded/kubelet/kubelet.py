@@ -96,8 +96,6 @@ class Kubelet:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._events.flush(), _LAST_EVENTS_SECONDS)
 
-    # Pods.
-
     def pod_changed(self, pod: Object | None, uid: str) -> None:
         """Handle a pod's change in the API server; ``None`` if it was deleted."""
         run = self.pods.get(uid)

@@ -109,7 +109,7 @@ def _refusals() -> Iterator[None]:
 
 
 async def get_info(channel: grpc.aio.Channel) -> PluginInfo:
-    """Call Registration.GetInfo."""
+    """Ask a plugin who it is (Registration.GetInfo). Raises ``CallError``."""
     call = channel.unary_unary(
         wire.GET_INFO,
         request_serializer=registration_v1_pb2.InfoRequest.SerializeToString,

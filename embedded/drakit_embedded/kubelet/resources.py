@@ -111,8 +111,6 @@ class Resources:
             for uid in info.pods
         }
 
-    # Preparing.
-
     async def _prepare(self, pod: Object) -> None:
         found = [await self._validate(pod, name, must_own) for name, must_own in _names(pod)]
         async with AsyncExitStack() as locks:
@@ -189,8 +187,6 @@ class Resources:
         if len(response) < len(claims):
             raise PodClaimError(f"{_PREPARE} skipped {len(claims) - len(response)} ResourceClaims")
 
-    # Unpreparing.
-
     async def _unprepare(self, pod_uid: str, infos: list[ClaimInfo]) -> None:
         last = []
         for info in infos:
@@ -224,8 +220,6 @@ class Resources:
                 raise PluginError(f"{_UNPREPARE} failed for ResourceClaim {names[uid]}: {failure}")
         if len(response) < len(claims):
             raise PluginError(f"{_UNPREPARE} skipped {len(claims) - len(response)} ResourceClaims")
-
-    # Status.
 
     def _info(self, pod: Object, pod_claim: Object | None) -> ClaimInfo | None:
         if pod_claim is None:

@@ -136,8 +136,6 @@ class KubeletSimulator:
                 kubelet.pod_changed(pod, pod["metadata"]["uid"])
         await kubelet.reconcile()
 
-    # Pods.
-
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
         pod = new if new is not None else old
         assert pod is not None
@@ -158,8 +156,6 @@ class KubeletSimulator:
         pod = self._pods.get(pod_name, namespace)
         kubelet = self._kubelets.get(pod["spec"].get("nodeName", "")) if pod is not None else None
         return kubelet.pods.get(pod["metadata"]["uid"]) if pod is not None and kubelet is not None else None
-
-    # Nodes.
 
     async def _register(self, name: str, port: int) -> None:
         while True:
