@@ -250,7 +250,7 @@ class Watches:
         return counted
 
     async def run(self, watch: Watch, response: web.StreamResponse) -> None:
-        """Stream one watch."""
+        """Stream one watch until it ends, and add its events to those sent."""
         self._active.add(watch)
         try:
             await watch.stream(response)

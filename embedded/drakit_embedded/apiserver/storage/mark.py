@@ -54,7 +54,7 @@ class Mark:
         return int(version) if identity == self._identity else 0
 
     def write(self, version: int) -> None:
-        """Remember a version."""
+        """Write a version in place of the former one."""
         content = _CONTENT.pack(self._identity, version)
         os.pwrite(self._file, content + zlib.crc32(content).to_bytes(4, "little"), 0)
 

@@ -331,7 +331,7 @@ class Store:
         self._remember(Event(change.version, kind, record, previous, collection))
 
     def close(self) -> None:
-        """Release the file."""
+        """Compact the journal and close its file, if there is one."""
         if self._journal is None:
             return
         try:

@@ -161,7 +161,6 @@ class Documents:
         return found
 
     def _swagger(self) -> Object:
-        """Build the one document of version 2."""
         listed = {path: entry for one in self._discovery().values() for path, entry in one.items()}
         for group, version in self._served():
             listed |= self._paths(group, version)
