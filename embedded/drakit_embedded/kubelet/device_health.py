@@ -81,13 +81,13 @@ class HealthCache:
         return changed
 
     def next_expiry(self) -> float | None:
-        """Compute the seconds until some report becomes too old; None without reports."""
+        """Compute the seconds until the next report becomes too old; None if all are, or there is none."""
         now = time.monotonic()
         left = [seen + h.timeout - now for known in self._drivers.values() for h, seen in known.values()]
         return min((seconds for seconds in left if seconds > 0), default=None)
 
     def clear(self, driver: str) -> set[DeviceKey]:
-        """Forget a driver whose stream ended; the devices that were known."""
+        """Forget a driver whose stream ended; returns the devices that were known."""
         return set(self._drivers.pop(driver, {}))
 
 

@@ -104,7 +104,7 @@ class Plugins:
         return known
 
     def register(self, driver: str, endpoint: str, versions: Sequence[str]) -> None:
-        """Register a plugin; raises ``PluginError``."""
+        """Register a plugin. Raises ``PluginError`` as ``validate`` does, and if its endpoint is registered already."""
         dra_version = self.validate(driver, endpoint, versions)
         health_version = self._release.health_version(versions)
         if any(plugin.endpoint == endpoint for plugin in self._plugins.get(driver, ())):

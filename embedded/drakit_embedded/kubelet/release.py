@@ -25,7 +25,7 @@ class Release:
     gates: FeatureGates = field(default_factory=FeatureGates)
 
     def health_version(self, offered: Sequence[str]) -> str | None:
-        """Choose the health service to call of those that a plugin offers; None if there is none.
+        """Choose the health service to call of those that a plugin offers; None if none is known, or without the gate.
 
         Kubelets before 1.37 know one version only and call it without looking at what is offered.
         """
