@@ -1,4 +1,4 @@
-"""With what the API server shows kubelets who it is, and by what it knows them.
+"""Credentials that the API server shows to kubelets, and the authority by which it verifies theirs.
 
 Where a kubelet listens is what its node says, and who may write a node may name any port of this machine. A client
 certificate can be shown to whoever listens there: it proves something only to the one that is asked now. A token can be

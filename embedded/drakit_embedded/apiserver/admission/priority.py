@@ -16,7 +16,7 @@ _IS_DEFAULT = b'"globalDefault":true'
 
 
 def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
-    """Set ``spec.priority`` and ``spec.preemptionPolicy``; 403 for an unknown class or other values of the pod's."""
+    """Set ``spec.priority`` and ``spec.preemptionPolicy``; 403 for an unknown class or values unlike its own."""
     if attributes.subresource or attributes.object is None:
         return
     spec = attributes.object["spec"]

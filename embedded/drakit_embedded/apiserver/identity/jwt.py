@@ -70,7 +70,7 @@ class SigningKey:
         return {**key, "x": _number(point.x, _P256_BYTES), "y": _number(point.y, _P256_BYTES)}
 
     def check(self) -> None:
-        """Read the key now; ``OSError`` or ``ValueError`` if it cannot be used."""
+        """Read a given key now, to raise ``OSError`` or ``ValueError`` if it cannot be used."""
         if self._given is not None:
             _ = self._key
 

@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, Any, Any]:
-        """The object that the row is of."""
+        """Kind, namespace and name of the object that the row is of."""
         return self.kind, self.namespace, self.name
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ def is_whole(row: Row) -> bool:
 
 @dataclass
 class Damage:
-    """What has been found of it. ``counted`` is the version up to which there must be ``expected`` rows.
+    """What is found wrong with a data file. ``counted`` is the version up to which there must be ``expected`` rows.
 
     Later versions follow one another without a gap, up to ``marked``, the highest that a client was told of (0 if that
     is not known).
