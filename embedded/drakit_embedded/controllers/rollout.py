@@ -42,7 +42,10 @@ def is_rolling(deployment: Object) -> bool:
 
 
 def fenceposts(deployment: Object) -> tuple[int, int]:
-    """Compute (max surge, max unavailable) in pods; never both zero, or nothing could ever move."""
+    """Compute (max surge, max unavailable) in pods.
+
+    Both are 0 without a rolling update; in one, which could then never move, only if no pod is wanted.
+    """
     if not is_rolling(deployment):
         return 0, 0
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
@@ -113,7 +116,10 @@ def new_set_size(deployment: Object, total: int, current: int) -> int:
 
 
 def scale_down(deployment: Object, old: Sequence[Object], new: Object) -> dict[str, int]:
-    """Compute new sizes of old replica sets, by name: without unhealthy pods, then as small as availability allows."""
+    """Compute new sizes of old replica sets, by name: without unhealthy pods, then as small as availability allows.
+
+    Those whose size stays are left out.
+    """
     sizes = {candidate["metadata"]["name"]: replicas_of(candidate) for candidate in old}
     minimum = replicas_of(deployment) - fenceposts(deployment)[1]
     new_unavailable = replicas_of(new) - available_of(new)

@@ -56,7 +56,8 @@ def answer(api: Api, served: Served, account: Record, obj: Object, intent: Inten
     """Issue a token and answer the request with ``status.token``.
 
     Raises:
-        StatusError: 400, 404 or 409 for an object that the token cannot be bound to.
+        StatusError: 400, 404 or 409 for an object that the token cannot be bound to; 409 for another account's UID;
+            422 for a name or lifetime that is not valid; and what admission refuses.
     """
     wanted = bodies.shaped(obj, _Shape, "TokenRequest")
     namespace, name = account.key
