@@ -70,7 +70,7 @@ class Reports:
 
 
 async def lines(content: StreamReader, longest: int = LINE_BYTES) -> AsyncIterator[bytes | Unreadable]:
-    """Yield the lines of a watch; of one with more bytes than ``longest``, only the beginning is kept."""
+    """Yield the lines of a watch; for one with more bytes than ``longest``, an ``Unreadable`` in its place."""
     line = _Line(longest)
     async for chunk in content.iter_any():
         start = 0
@@ -146,7 +146,6 @@ def _has_name(item: Any) -> bool:
 
 
 def _item_by_item(raw: bytes) -> tuple[Object, list[Unreadable]]:
-    """Decode each item by itself."""
     items, left_out, rest, end = [], [], [], 0
     for start, stop in _items(raw):
         try:

@@ -60,7 +60,7 @@ class WorkQueue(Generic[K]):
         self._wake = asyncio.Event()
 
     def add(self, key: K) -> None:
-        """Work on ``key`` soon."""
+        """Work on ``key`` soon; if it is being worked on now, again afterwards."""
         if key in self._active:
             self._again.add(key)
         elif key not in self._ready:
