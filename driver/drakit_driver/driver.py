@@ -2,7 +2,7 @@
 
 On real nodes one process serves one node. For multi-host devices, and where many fake nodes live on one machine, one
 process may serve several, each through its own kubelet directory. Pools that belong to a node are published for that
-node, with the Node as owner; pools that span nodes are published once, by whichever instance has ``publish`` on.
+node, with the Node as owner; pools that span nodes have one publisher. Without ``publish`` nothing is published.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Driver:
 
     @property
     def publishers(self) -> list[Publisher]:
-        """One for each node with pools of its own, and one for pools that span nodes."""
+        """One for each node with pools of its own, and one for pools that span nodes; none without ``publish``."""
         return list(self._publishers)
 
     async def start(self) -> None:

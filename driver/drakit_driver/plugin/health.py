@@ -18,7 +18,7 @@ RESEND_SECONDS = 10.0
 
 
 class Health(IntEnum):
-    """The wire's numbers."""
+    """The health of a device; the numbers are those of the kubelet's gRPC messages."""
 
     UNKNOWN = 0
     HEALTHY = 1
@@ -60,7 +60,7 @@ class HealthBoard:
 
     @property
     def devices(self) -> frozenset[DeviceKey]:
-        """The devices that are reported."""
+        """``(pool, device)`` of each device that is reported."""
         return frozenset(self._devices)
 
     def set(self, pool: str, device: str, health: Health, message: str = "") -> None:
@@ -82,7 +82,7 @@ class HealthBoard:
         return {key: replace(state, since=now) for key, state in self._devices.items()}
 
     def close(self) -> None:
-        """End all streams."""
+        """End ``reports`` for all followers."""
         self._closed = True
         self._notify()
 

@@ -69,7 +69,7 @@ def call(socket: Path, change: Change | None = None) -> Report:
 
 
 def sockets(kubelet_dir: Path) -> Iterator[Path]:
-    """Where drivers of drakit would listen below a kubelet's directory, or have listened.
+    """Yield where drivers would listen below a kubelet's directory: a path for each plugin, whether there or not.
 
     Raises ``OSError`` for a directory that cannot be read.
     """

@@ -74,7 +74,7 @@ class CdiSpecs:
         return True
 
     def remove_orphans(self, known: Iterable[str]) -> list[str]:
-        """Remove this driver's specs, and unfinished files, of claims that are not ``known``; the names removed."""
+        """Remove this driver's specs of claims not ``known``, and all unfinished files; return the names removed."""
         keep = {self.path(uid).name for uid in known}
         removed = []
         for path in [*self.directory.glob(f"{self._prefix}*.json"), *self.directory.glob(f".{self._prefix}*.tmp")]:

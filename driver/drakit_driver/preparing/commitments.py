@@ -22,7 +22,7 @@ DeviceKey = tuple[str, str]
 
 
 class Inventory:
-    """The devices and counters of a driver's flat pools, by name."""
+    """The devices and counters of a driver's flat pools, by pool and name; counters in billionths (nanos)."""
 
     def __init__(self, pools: Iterable[Pool]) -> None:
         self.pools: dict[str, Pool] = {}

@@ -152,12 +152,11 @@ def applies_to(entry: Mapping[str, Any], request: str) -> bool:
 def config_for(entries: Sequence[Mapping[str, Any]], driver: str, request: str, family: Family) -> DeviceConfig | None:
     """Return the config of a device: the last that fits, so that a claim's wins over its class's; or None.
 
-    ``entries`` is ``allocation.devices.config``. A config without ``requests`` is for all devices of its kind; one that
-    names a request of another kind of device is an error.
+    ``entries`` is ``allocation.devices.config``. A config without ``requests`` is for all devices of its kind.
+    Raises ``ConfigError`` for one that names a request of another kind of device.
     """
     chosen = None
-    ordered = sorted(entries, key=lambda entry: entry.get("source") != "FromClass")
-    for entry in ordered:
+    for entry in sorted(entries, key=lambda entry: entry.get("source") != "FromClass"):
         opaque = entry.get("opaque") or {}
         if family == "other" or opaque.get("driver") != driver or not applies_to(entry, request):
             continue
