@@ -206,7 +206,7 @@ class Connection:
         content_type: str = "application/json",
         accept: str = "application/json",
     ) -> bytes:
-        """Send one request; the raw answer, or ``ApiError``. ``aiohttp.ClientError`` when the server is away."""
+        """Return the body of the answer; raise ``ApiError`` if refused, ``aiohttp.ClientError`` if nobody answers."""
         headers = {**await self._headers(), "Accept": accept}
         data: io.BytesIO | None = None
         if body is not None:
@@ -241,7 +241,7 @@ class Connection:
         return decoded
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
-        """Read one object."""
+        """Read one object. Raises ``NotFound`` if there is none."""
         return await self.json("GET", resource.path(namespace, name))
 
     async def list(
@@ -312,7 +312,7 @@ class Connection:
         subresource: str | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Object:
-        """Patch an object or subresource."""
+        """Patch an object or subresource; return the object as it is then."""
         path = resource.path(namespace, name, subresource)
         return await self.json("PATCH", path, body, params=params, content_type=_PATCH_CONTENT[patch_type])
 
