@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from drakit_api.golang.gostrings import aggregated
+from drakit_api.golang.goerrors import aggregated
 
 Stage = Literal["ALPHA", "BETA", "GA", "PRE-ALPHA"]
 Version = tuple[int, int]

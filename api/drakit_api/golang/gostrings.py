@@ -38,12 +38,6 @@ def quoted(values: Iterable[str]) -> str:
     return f"[{' '.join(quote(value) for value in values)}]"
 
 
-def aggregated(errors: Iterable[str]) -> str:
-    """Join errors into one (k8s.io/apimachinery/pkg/util/errors, Aggregate), each once; "" if there are none."""
-    distinct = list(dict.fromkeys(errors))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
-
-
 def _quoted(char: str) -> str:
     if (escape := _ESCAPES.get(char)) is not None:
         return escape

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from drakit_api.formats import byte_length
-from drakit_api.golang.gostrings import aggregated, quote, to_json
+from drakit_api.golang.goerrors import aggregated
+from drakit_api.golang.gostrings import quote, to_json
 
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from drakit_api.golang.goerrors import aggregated
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 
@@ -134,8 +135,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 def invalid(kind: str, group: str, name: str, faults: Sequence[FieldFault]) -> StatusError:
     """Build the 422 for an object that validation refused; ``faults`` in the order in which they are to be read."""
-    texts = list(dict.fromkeys(f"{fault.field}: {fault.message}" for fault in faults))
-    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    listed = aggregated(f"{fault.field}: {fault.message}" for fault in faults)
     details = _details(name, group, kind)
     details["causes"] = [{"reason": f.reason, "message": f.message, "field": f.field} for f in faults]
     return StatusError(422, "Invalid", f"{qualified(kind, group)} {quote(name)} is invalid: {listed}", details)

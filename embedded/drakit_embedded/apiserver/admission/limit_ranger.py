@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from drakit_api.core.pod_resources import needed
-from drakit_api.golang.gostrings import aggregated
+from drakit_api.golang.goerrors import aggregated
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from drakit_api.core.label_selectors import COMPARISONS
 from drakit_api.core.node_selectors import Selector, selects
-from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.golang.goerrors import aggregated
+from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import int64
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses

@@ -5,7 +5,8 @@ After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admit
 
 from __future__ import annotations
 
-from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.golang.goerrors import aggregated
+from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster

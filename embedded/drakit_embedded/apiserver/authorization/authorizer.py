@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from drakit_api.golang.gostrings import aggregated
+from drakit_api.golang.goerrors import aggregated
 from drakit_embedded.apiserver.authorization import bootstrap
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.node import NodeAuthorizer

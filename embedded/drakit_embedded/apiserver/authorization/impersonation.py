@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from drakit_api import formats
-from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.golang.goerrors import aggregated
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import (
     ANONYMOUS,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.golang.goerrors import aggregated
+from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rbac_rules import GROUP, Rule

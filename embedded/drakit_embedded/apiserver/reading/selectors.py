@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from drakit_api import formats
+from drakit_api.golang.goerrors import aggregated
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import int64
 from drakit_embedded.apiserver.statuses import bad_request
@@ -153,7 +154,7 @@ def _check(key: str, values: Iterable[str], *, numeric: bool = False) -> None:
         if problems := formats.label_value(value):
             faults.append(f"values[{index}][{key}]: {shown}: {'; '.join(problems)}")
     if faults:
-        raise _Unparsable(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        raise _Unparsable(aggregated(faults))
 
 
 def _numeric(key: str, operator: str, bound: int) -> Requirement:
