@@ -39,7 +39,7 @@ def declared_set(items: Sequence[str] | None, path: str, maximum: int | None = N
     if items and maximum is not None and len(items) > maximum:
         yield too_many(path, len(items), maximum)
     else:
-        yield from unique(items, path, str)
+        yield from unique(items, path)
 
 
 def declared_objects(
@@ -68,10 +68,10 @@ def name_of(value: dict[str, Any]) -> str:
 def unique(
     items: Sequence[Any] | None,
     path: str,
-    key: Callable[[Any], Hashable],
+    key: Callable[[Any], Hashable] = lambda item: item,
     show: Callable[[Any], Any] = lambda item: item,
 ) -> Errors:
-    """Check that no key occurs twice; ``show`` is what the message gives of the repeated item."""
+    """Check that no key occurs twice; ``show`` is what the message gives of the repeated item. Both default to it."""
     seen: set[Hashable] = set()
     for index, item in enumerate(items or ()):
         name = key(item)

@@ -64,7 +64,7 @@ def _valid_values(
         for index, option in enumerate(options):
             if option > capacity:
                 yield invalid(f"{path}[{index}]", str(option), f"option is larger than capacity value: {capacity}")
-        yield from unique([_option_key(option, fractional) for option in options], path, str)
+        yield from unique([_option_key(option, fractional) for option in options], path)
     if default not in chosen:
         yield invalid(path, str(default), "default value is not valid according to the requestPolicy")
 
