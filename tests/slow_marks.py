@@ -5,7 +5,6 @@ Loaded by `make test`, too: whoever writes a test learns it there, and not from 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Generator
 from typing import Any
@@ -54,8 +53,7 @@ class _SlowMarks:
             pytest.fail(_refusal(self._started[0]), pytrace=False)
 
     def _refuse_programs(self, event: str, arguments: tuple[Any, ...]) -> None:
-        # Not in a child that was forked, nor between tests.
-        if self._watching and event in _PROGRAM_EVENTS and "PYTEST_CURRENT_TEST" in os.environ:
+        if self._watching and event in _PROGRAM_EVENTS:
             self._started.append(f"{event} {arguments[:1]}")
             raise StartsProgramError(_refusal(self._started[-1]))
 
