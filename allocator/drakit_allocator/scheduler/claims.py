@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drakit_api.objects.allocations import results_of
+from drakit_api.objects.allocations import results, results_of
 from drakit_api.typed_objects import (
     AllocationResult,
     ResourceClaim,
@@ -143,7 +143,7 @@ class Claims:
         before = self._allocated.get(uid)
         allocation = None if claim is None else allocation_of(claim)
         if before is not None:
-            if allocation is not None and results_of(allocation_of(before)) == results_of(allocation):
+            if allocation is not None and results(before) == results_of(allocation):
                 return
             del self._allocated[uid]
             self._on_released(before)
