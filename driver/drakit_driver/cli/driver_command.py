@@ -9,6 +9,7 @@ import click
 
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 from drakit_client.processes.output_option import Format, output_option
+from drakit_client.processes.text_columns import aligned
 from drakit_driver.cli.options import DriverOptions, driver_options, pool_errors
 from drakit_driver.cli.profile_completion import complete_profile
 
@@ -55,9 +56,7 @@ def profiles(output: Format | None) -> None:
     if output:
         click.echo(dump([_described(profile) for profile in known().values()], output), nl=False)
         return
-    width = max(map(len, rows))
-    for name, summary in rows.items():
-        click.echo(f"{name:{width}}  {summary}")
+    click.echo("\n".join(aligned(list(rows.items()))))
 
 
 def _described(profile: Profile) -> dict[str, Any]:
