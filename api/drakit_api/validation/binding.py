@@ -23,8 +23,8 @@ def binding_conditions(value: dict[str, Any], path: str) -> Errors:
         return
     yield from each(ready, f"{path}.{_READY}", names.label_key, maximum=limits.BINDING_CONDITIONS)
     yield from each(failed, f"{path}.{_FAILED}", names.label_key, maximum=limits.BINDING_FAILURE_CONDITIONS)
-    yield from unique(ready, f"{path}.{_READY}", str)
-    yield from unique(failed, f"{path}.{_FAILED}", str)
+    yield from unique(ready, f"{path}.{_READY}")
+    yield from unique(failed, f"{path}.{_FAILED}")
     for index, condition in enumerate(failed or ()):
         if condition in (ready or ()):
             detail = f"{_FAILED} must not overlap with {_READY}"

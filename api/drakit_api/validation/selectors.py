@@ -15,7 +15,7 @@ from drakit_api import cel, formats, limits
 from drakit_api.features import FeatureGates
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, internal, invalid, invalid_constant, required, too_long
-from drakit_api.validation.items import each, unique
+from drakit_api.validation.items import each, name_of, unique
 
 # Attributes by the request, or request/subrequest, whose constraints use them; "" for constraints on all requests.
 _ConstraintAttributes = Mapping[str, set[str]]
@@ -135,7 +135,7 @@ class DerivedAttributes:
                 yield from _expression(expression, f"{at}.expression", self._gates, self._costs)
 
         yield from each(values, path, attribute)
-        yield from unique(values, path, lambda value: value.get("name") or "", lambda value: value.get("name") or "")
+        yield from unique([name_of(value) for value in values or ()], path)
 
     def of_claim(self, path: str) -> Errors:
         """Check the claim as a whole, once all requests are checked."""

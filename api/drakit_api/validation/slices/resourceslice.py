@@ -153,7 +153,7 @@ def _devices(
     for index, value in questionable:
         known = previous.get(name_of(value))
         yield from device(value, known, f"{path}[{index}]", per_device_nodes=per_device_nodes, gates=gates)
-    yield from unique([name_of(value) for value in devices], path, str)
+    yield from unique([name_of(value) for value in devices], path)
 
 
 def _partition_type(spec: dict[str, Any], path: str) -> Errors:
