@@ -16,13 +16,14 @@ from typing import Any
 
 import msgspec
 
-from bench import clusters, interruptible, processes, servers
+from bench import clusters, processes, servers
 from bench.report import Report, Step, percentile, ratio
 from bench.servers import Endpoint
 from bench.traffic import OPERATIONS, Traffic, have_slices, slice_get, slice_list
 from bench.watchers import ANNOTATION, Assignment, Result
 from bench.wire import Client, Request
 from drakit_client.resources import RESOURCE_SLICES
+from drakit_kind.interrupts import run_until_told
 
 # Requests a second of kube-apiserver 1.37.1 and etcd 3.7.3 (without fsync) together, on two cores, at so many clients:
 # those of the run of this benchmark that docs/apiserver.md shows.
@@ -115,7 +116,7 @@ def run(step: Step, *, quick: bool = False) -> Report:
         ],
     )
     with report.kept():
-        interruptible.run(_measure(report, step, settings))
+        run_until_told(_measure(report, step, settings))
     return report
 
 

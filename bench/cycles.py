@@ -12,12 +12,13 @@ from contextlib import AsyncExitStack
 
 import msgspec
 
-from bench import clusters, interruptible, servers
+from bench import clusters, servers
 from bench.report import Report, Step
 from bench.servers import NAMESPACE, Endpoint
 from bench.traffic import config_map_cycle
 from bench.wire import Client, Request
 from drakit_client.resources import CONFIG_MAPS
+from drakit_kind.interrupts import run_until_told
 
 TARGET_GROWTH = 8.0  # MiB, from the first tenth of the cycles to the last
 
@@ -35,7 +36,7 @@ def run(step: Step, *, quick: bool = False) -> Report:
         notes=["CPU: the server's process, divided by cycles, delivery of their events to the watchers included."],
     )
     with report.kept():
-        grown = interruptible.run(_measure(report, step, cycles))
+        grown = run_until_told(_measure(report, step, cycles))
         if not quick:
             met = "met" if grown <= TARGET_GROWTH else "missed"
             report.notes.append(f"Growth after the first tenth: {grown:.1f} MiB; target {TARGET_GROWTH:g} MiB: {met}.")

@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import clusters, interruptible, servers
+from bench import clusters, servers
 from bench.report import Report, Step, ratio
 from bench.servers import Endpoint
 from bench.traffic import have_slices, slice_list
+from drakit_kind.interrupts import run_until_told
 
 # Of kube-apiserver 1.37.1 and etcd 3.7.3 together with 2,500 slices written: that run of this benchmark of which
 # docs/apiserver.md tells.
@@ -47,7 +48,7 @@ def run(step: Step, *, quick: bool = False) -> Report:
         f"MiB, {all_slices:,} slices found at the start",
     )
     with report.kept():
-        found = interruptible.run(_measure(report, step, many, all_slices))
+        found = run_until_told(_measure(report, step, many, all_slices))
         for name, ours, theirs, target in zip(names, found[0], found[-1], _TARGETS, strict=True):
             report.rows.append(_row(name, ours, theirs if len(found) > 1 else None, target))
     return report

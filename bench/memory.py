@@ -10,9 +10,10 @@ import statistics
 
 import msgspec
 
-from bench import interruptible, processes
+from bench import processes
 from bench.indexed import Figures
 from bench.report import Report, Step
+from drakit_kind.interrupts import run_until_told
 
 TARGET_MEBIBYTES, TARGET_MILLISECONDS = 1024, 10.0
 
@@ -31,7 +32,7 @@ def run(step: Step, *, quick: bool = False) -> Report:
     nodes, pods = (100, 100) if quick else (1000, 5000)
     report = Report("Allocator alone: memory", _COLUMNS, [*_NOTES])
     with report.kept():
-        interruptible.run(_measure(report, step, nodes, pods))
+        run_until_told(_measure(report, step, nodes, pods))
     return report
 
 

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from bench import clusters, interruptible, partitions, processes
+from bench import clusters, partitions, processes
 from bench.ledger import Ledger
 from bench.report import Report, Step, ratio
 from drakit_api.golang import gotime
@@ -27,6 +27,7 @@ from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLI
 from drakit_driver.profiles.reading import catalog
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.clusters import manifests
+from drakit_kind.interrupts import run_until_told
 from drakit_kind.local.backend import LocalCluster
 
 
@@ -113,7 +114,7 @@ def run(step: Step, *, quick: bool = False) -> Report:
         for case in _QUICK if quick else _CASES:
             step(f"{case.text}: start a cluster")
             with clusters.running(ClusterSpec(tls=False)) as cluster:
-                measured = interruptible.run(_measure(cluster, case, functools.partial(_of_case, step, case)))
+                measured = run_until_told(_measure(cluster, case, functools.partial(_of_case, step, case)))
             report.rows.append(_row(case, measured))
             report.errors.extend(f"{case.text}: {error}" for error in measured.errors)
     return report

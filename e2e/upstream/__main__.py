@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ import click
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
 from drakit_kind.clusters.backends import BACKENDS, Backend, real_components
 from drakit_kind.clusters.readable_errors import readable_errors
-from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
+from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals, run_until_told
 from drakit_kind.nodes.busybox import find_busybox
 from drakit_kind.testing.prerequisites import require
 from e2e.upstream import expectations
@@ -80,7 +79,7 @@ def main(cluster: Backend, real: str | None, chosen: re.Pattern[str], jobs: int 
             with _pod_images(programs, components) as images:
                 clusters = Clusters(cluster, components, logs, images, kind_image)
                 runner = Runner(programs[TESTS], clusters, logs, fail)
-                outcomes = asyncio.run(runner.run(specs, jobs=jobs or _jobs(components), told=progress(len(specs))))
+                outcomes = run_until_told(runner.run(specs, jobs=jobs or _jobs(components), told=progress(len(specs))))
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED_STATUS)
     judgement = expectations.judge(outcomes, known, {spec.name for spec in all_specs})

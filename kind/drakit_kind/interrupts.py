@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any, TypeVar
 
 import click
+
+T = TypeVar("T")
 
 # The exit status that shells give: 128 plus the number of SIGINT.
 INTERRUPTED_STATUS = 130
@@ -58,6 +62,44 @@ def held_back() -> Iterator[None]:
             signal.signal(number, handler)
         for each in came:
             signal.raise_signal(each)
+
+
+def run_until_told(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the main thread as ``asyncio.run`` does; a signal that is handled cancels it.
+
+    Once it has cleaned up, this raises what the signal's handler raises, else ``KeyboardInterrupt``.
+
+    The loop hears signals between its steps. Under ``asyncio.run`` a handler raises in the middle of whatever runs,
+    which asyncio's own parts do not bear; and a signal that comes just before the loop waits is heard only when
+    something else wakes it.
+    """
+    handlers = {number: handler for number in _RAISING if callable(handler := signal.getsignal(number))}
+    came: list[int] = []
+
+    async def heard() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+
+        def tell(number: int) -> None:
+            if not came:
+                task.cancel()
+            came.append(number)
+
+        for number in handlers:
+            asyncio.get_running_loop().add_signal_handler(number, tell, number)
+        return await work
+
+    try:
+        return asyncio.run(heard())
+    except asyncio.CancelledError:
+        if not came:
+            raise
+        raise KeyboardInterrupt from None
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextmanager

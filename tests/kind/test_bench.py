@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bench import interruptible
 from bench.ledger import Ledger
 from drakit_api.kubernetes_objects import Object
 
@@ -122,39 +120,6 @@ def test_interrupted_it_prints_what_it_has_measured() -> None:
     assert bench.returncode == 1, said
     assert "Traceback" not in said
     assert [row for row in ("a-fill-dgx-random-mig", "Interrupted") if row not in table] == []
-
-
-@pytest.mark.usefixtures("signals_heard")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_a_signal_in_the_middle_of_a_step_lets_the_step_end(number: signal.Signals) -> None:
-    """As asyncio's own steps do: between looking at a future and ending it, nobody else may end it."""
-    problems: list[object] = []
-    ended: list[str] = []
-
-    async def benchmark() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: problems.append(context))
-        connected = loop.create_future()
-
-        def connect() -> None:
-            assert not connected.done()
-            signal.raise_signal(number)
-            connected.set_result(None)
-
-        loop.call_soon(connect)
-        try:
-            await connected
-            await asyncio.sleep(BOUND)
-        finally:
-            signal.raise_signal(number)  # who is impatient does not cut this off
-            await asyncio.sleep(0.01)
-            ended.append("in order")
-
-    before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt):
-        interruptible.run(benchmark())
-    assert (problems, ended) == ([], ["in order"])
-    assert signal.getsignal(number) is before
 
 
 def _children(pid: int) -> list[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import selectors
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from drakit_kind.interrupts import end_in_order_on_signals, held_back
+from drakit_kind.interrupts import end_in_order_on_signals, held_back, run_until_told
 
+_SECONDS = 20.0
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -107,3 +111,70 @@ def test_a_thread_that_gets_no_signals_holds_none_back() -> None:
     thread.start()
     thread.join(10)
     assert done == [signal.default_int_handler]
+
+
+@pytest.mark.parametrize("number", _ENDING)
+def test_a_signal_in_the_middle_of_a_loops_step_lets_the_step_end(number: signal.Signals) -> None:
+    """As asyncio's own steps do: between looking at a future and ending it, nobody else may end it."""
+    problems: list[object] = []
+    ended: list[str] = []
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: problems.append(context))
+        connected = loop.create_future()
+
+        def connect() -> None:
+            assert not connected.done()
+            signal.raise_signal(number)
+            connected.set_result(None)
+
+        loop.call_soon(connect)
+        try:
+            await connected
+            await asyncio.sleep(_SECONDS)
+        finally:
+            signal.raise_signal(number)  # who is impatient does not cut this off
+            await asyncio.sleep(0.01)
+            ended.append("in order")
+
+    end_in_order_on_signals()
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt):
+        run_until_told(work())
+    assert (problems, ended) == ([], ["in order"])
+    assert signal.getsignal(number) is before
+    signal.raise_signal(number)  # heard already: nothing cuts the rest of the clean-up off
+
+
+def test_a_signal_just_before_a_loop_waits_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python hears it before the next line of Python, which is after the wait."""
+    select = selectors.DefaultSelector.select
+
+    def told_in_another_thread(self: selectors.DefaultSelector, timeout: float | None = None) -> object:
+        # The wait itself is not woken, as by a signal that came just before it.
+        if timeout is None or timeout > 1:
+            threading.Thread(target=signal.raise_signal, args=(signal.SIGINT,)).start()
+        return select(self, timeout)
+
+    monkeypatch.setattr(selectors.DefaultSelector, "select", told_in_another_thread)
+
+    async def work() -> None:
+        await asyncio.sleep(_SECONDS)
+
+    end_in_order_on_signals()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_until_told(work())
+    assert time.monotonic() - began < _SECONDS / 2
+
+
+def test_work_that_nobody_interrupts_has_its_result_and_its_errors() -> None:
+    async def work(result: int) -> int:
+        if not result:
+            raise asyncio.CancelledError("its own")
+        return result
+
+    assert run_until_told(work(7)) == 7
+    with pytest.raises(asyncio.CancelledError, match="its own"):
+        run_until_told(work(0))

@@ -6,7 +6,6 @@ the project's own host is for.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.interrupts import run_until_told
 from drakit_kind.kubernetes import archives
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.fetching import Fetcher, MissingFileError, shown_url
@@ -93,7 +93,7 @@ def _download_all(files: Sequence[PublishedFile], entry: CacheEntry, progress: P
     shutil.rmtree(entry.unfinished, ignore_errors=True)
     entry.unfinished.mkdir(mode=0o700)
     try:
-        asyncio.run(_download_each(files, entry, progress))
+        run_until_told(_download_each(files, entry, progress))
     finally:
         shutil.rmtree(entry.unfinished, ignore_errors=True)
 
