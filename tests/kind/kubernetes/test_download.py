@@ -289,9 +289,12 @@ def test_an_interrupted_download_leaves_whole_binaries_and_continues_later(
     site.stuck.add(_kubernetes("kube-scheduler"))
     arguments = command("kubernetes", "download", "1.36.3", *_hosts(site))
     with subprocess.Popen(arguments, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as downloading:
-        assert site.is_stuck.wait(_SECONDS)
-        downloading.send_signal(number)
-        stderr = downloading.communicate(timeout=_SECONDS)[1]
+        try:
+            assert site.is_stuck.wait(_SECONDS)
+            downloading.send_signal(number)
+            stderr = downloading.communicate(timeout=_SECONDS)[1]
+        finally:
+            downloading.kill()
     assert downloading.returncode == 130
     assert stderr == "stopped; what is complete so far is kept, and the same command continues from it\n"
     assert _there("1.36.3") == ["kube-apiserver", "kube-controller-manager"]
