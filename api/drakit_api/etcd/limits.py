@@ -21,8 +21,8 @@ _PLACES = {
     "services": "services/specs",
     "ingresses": "ingress",
 }
-# Bytes of the ID that etcd gives to a request, which has the server's ID in its upper bytes: for one half of all servers
-# 10, for most others 9.
+# Bytes of the ID that etcd gives to a request, which has the server's ID in its upper bytes: 10 of one half of all
+# servers, 9 of most others.
 _REQUEST_ID = 10
 
 
