@@ -18,7 +18,7 @@ from tests.vectors.record.apiserver.answers import answer
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 from tests.vectors.record.apiserver.conventions.exchange import exchange
 from tests.vectors.record.go_modules import HERE, at_release
-from tests.vectors.record.outcome import Outcome, of_answers, of_lines
+from tests.vectors.record.outcome import Outcome, of_answers, of_both, of_lines
 from tests.vectors.record.parts import PARTS, Part
 from tests.vectors.replay import NotStoredError
 
@@ -81,6 +81,14 @@ def test_lines_that_came_went_or_changed_are_named() -> None:
     now: list[Vector] = [{"name": "same"}, {"name": "changed", "n": 2}, {"name": "new"}]
     outcome = of_lines(before, now, lambda one: str(one["name"]))
     assert outcome == Outcome(vectors=now, different=["changed", "new", "gone"], refused=[])
+
+
+def test_only_what_is_answered_otherwise_twice_is_told() -> None:
+    recorded: list[Vector] = [{"name": name} for name in "abc"]
+    otherwise: list[Vector] = [{"name": name, "n": 1} for name in "abc"]
+    first = Outcome([otherwise[0], recorded[1], otherwise[2]], ["a", "c"], [])
+    second = Outcome([recorded[0], otherwise[1], otherwise[2]], ["b", "c"], [])
+    assert of_both(first, second, recorded) == Outcome([*recorded[:2], otherwise[2]], ["c"], [])
 
 
 async def test_an_exchange_whose_old_object_is_refused_is_not_lost() -> None:

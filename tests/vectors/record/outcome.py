@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from tests.vectors.recordings import Vector
+from tests.vectors.recordings import Vector, line
 
 Name = Callable[[Vector], str]
 Same = Callable[[Vector, Vector], bool]
@@ -42,3 +42,15 @@ def of_lines(recorded: Iterable[Vector], now: Iterable[Vector], name: Name) -> O
     before, after = {name(line): line for line in recorded}, {name(line): line for line in now}
     changed = [key for key, line in after.items() if line != before.get(key)]
     return Outcome(list(after.values()), [*changed, *(key for key in before if key not in after)], [])
+
+
+def of_both(first: Outcome, second: Outcome, recorded: Iterable[Vector]) -> Outcome:
+    """Of a file that was asked twice: what was answered as recorded once stays, as the other answer was by chance.
+
+    A real server applies a patch to what its cache has first, and gives ports back when it comes to that.
+    """
+    if len(first.vectors) != len(second.vectors):
+        return second
+    as_recorded = set(map(line, recorded))
+    vectors = [one if line(one) in as_recorded else two for one, two in zip(first.vectors, second.vectors, strict=True)]
+    return Outcome(vectors, [name for name in second.different if name in first.different], second.refused)
