@@ -22,8 +22,8 @@ from bench.servers import Endpoint
 from bench.traffic import OPERATIONS, Traffic, have_slices, slice_get, slice_list
 from bench.watchers import ANNOTATION, Assignment, Result
 from bench.wire import Client, Request
+from drakit_client.processes.ending_signals import run_until_told
 from drakit_client.resources import RESOURCE_SLICES
-from drakit_kind.interrupts import run_until_told
 
 # Requests a second of kube-apiserver 1.37.1 and etcd 3.7.3 (without fsync) together, on two cores, at so many clients:
 # those of the run of this benchmark that docs/apiserver.md shows.

@@ -17,8 +17,8 @@ from bench.report import Report, Step
 from bench.servers import NAMESPACE, Endpoint
 from bench.traffic import config_map_cycle
 from bench.wire import Client, Request
+from drakit_client.processes.ending_signals import run_until_told
 from drakit_client.resources import CONFIG_MAPS
-from drakit_kind.interrupts import run_until_told
 
 TARGET_GROWTH = 8.0  # MiB, from the first tenth of the cycles to the last
 

@@ -16,7 +16,7 @@ from bench import clusters, servers
 from bench.report import Report, Step, ratio
 from bench.servers import Endpoint
 from bench.traffic import have_slices, slice_list
-from drakit_kind.interrupts import run_until_told
+from drakit_client.processes.ending_signals import run_until_told
 
 # Of kube-apiserver 1.37.1 and etcd 3.7.3 together with 2,500 slices written: that run of this benchmark of which
 # docs/apiserver.md tells.

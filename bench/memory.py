@@ -13,7 +13,7 @@ import msgspec
 from bench import processes
 from bench.indexed import Figures
 from bench.report import Report, Step
-from drakit_kind.interrupts import run_until_told
+from drakit_client.processes.ending_signals import run_until_told
 
 TARGET_MEBIBYTES, TARGET_MILLISECONDS = 1024, 10.0
 

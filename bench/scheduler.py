@@ -22,12 +22,12 @@ from bench.report import Report, Step, ratio
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
+from drakit_client.processes.ending_signals import run_until_told
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_driver.profiles.reading import catalog
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.clusters import manifests
-from drakit_kind.interrupts import run_until_told
 from drakit_kind.local.backend import LocalCluster
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
-import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, TypeVar
 
 import click
 
-T = TypeVar("T")
+from drakit_client.processes.ending_signals import ENDING, raised_afterwards
 
 # The exit status that shells give: 128 plus the number of SIGINT.
 INTERRUPTED_STATUS = 130
-_RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def end_in_order_on_signals() -> None:
@@ -35,7 +31,7 @@ def end_in_order_on_signals() -> None:
             heard = True
             raise KeyboardInterrupt
 
-    for number in _RAISING:
+    for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and means it
             signal.signal(number, interrupt)
 
@@ -48,58 +44,10 @@ def held_back() -> Iterator[None]:
     knows of. The started process gets signals as usual, because handlers are not inherited. Signals reach the main
     thread only, so in any other thread this does nothing.
     """
-    if threading.current_thread() is not threading.main_thread():
+    with raised_afterwards() as (numbers, came):
+        for number in numbers:
+            signal.signal(number, lambda number, _: came.append(number))
         yield
-        return
-    came: list[int] = []
-    handlers = {number: handler for number in _RAISING if callable(handler := signal.getsignal(number))}
-    for number in handlers:
-        signal.signal(number, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for each in came:
-            signal.raise_signal(each)
-
-
-def run_until_told(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the main thread as ``asyncio.run`` does; a signal that is handled cancels it.
-
-    Once it has cleaned up, this raises what the signal's handler raises, else ``KeyboardInterrupt``.
-
-    The loop hears signals between its steps. Under ``asyncio.run`` a handler raises in the middle of whatever runs,
-    which asyncio's own parts do not bear; and a signal that comes just before the loop waits is heard only when
-    something else wakes it.
-    """
-    handlers = {number: handler for number in _RAISING if callable(handler := signal.getsignal(number))}
-    came: list[int] = []
-
-    async def heard() -> T:
-        task = asyncio.current_task()
-        assert task is not None
-
-        def tell(number: int) -> None:
-            if not came:
-                task.cancel()
-            came.append(number)
-
-        for number in handlers:
-            asyncio.get_running_loop().add_signal_handler(number, tell, number)
-        return await work
-
-    try:
-        return asyncio.run(heard())
-    except asyncio.CancelledError:
-        if not came:
-            raise
-        raise KeyboardInterrupt from None
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
 
 
 @contextmanager

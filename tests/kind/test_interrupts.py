@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from drakit_kind.interrupts import end_in_order_on_signals, held_back, run_until_told
+from drakit_client.processes.ending_signals import run_until_told
+from drakit_kind.interrupts import end_in_order_on_signals, held_back
 
 _SECONDS = 20.0
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -9,6 +9,7 @@ import click
 
 from drakit_allocator.cli.compat_option import compat_option
 from drakit_allocator.cli.interruption import ended_by_ctrl_c
+from drakit_client.processes.ending_signals import run_until_told
 
 if TYPE_CHECKING:
     from drakit_allocator.cli.extended_resources import ExtendedRequests
@@ -103,7 +104,6 @@ _Reading = Callable[["Connection", "FeatureGates"], Coroutine[Any, Any, _Questio
 
 
 def _run(reading: _Reading, options: Options) -> None:
-    import asyncio
     import json
 
     from drakit_allocator.explanation import explanation_json, explanation_text
@@ -114,7 +114,7 @@ def _run(reading: _Reading, options: Options) -> None:
     try:
         # Not explained in there: while it computes, an event loop would not hear Ctrl-C.
         with ended_by_ctrl_c():
-            question = asyncio.run(_connected(reading, options))
+            question = run_until_told(_connected(reading, options))
             explanation = _explained(question, options)
     except ConfigurationError as error:
         raise click.ClickException(f"{error}; name a file with --kubeconfig") from error

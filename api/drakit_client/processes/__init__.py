@@ -1,1 +1,1 @@
-"""What commands and long-running components owe their users: logs, readiness, output for scripts."""
+"""What commands and long-running components owe their users: logs, readiness, an end in order, output for scripts."""

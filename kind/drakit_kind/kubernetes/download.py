@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from drakit_client.processes.ending_signals import run_until_told
 from drakit_kind.cluster import ClusterError
-from drakit_kind.interrupts import run_until_told
 from drakit_kind.kubernetes import archives
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.fetching import Fetcher, MissingFileError, shown_url
