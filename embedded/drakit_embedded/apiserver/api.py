@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,10 @@ class Api:
         """Decode a copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""
         record = self.store.named(storage).get(namespace, name)
         return record.object() if record is not None else None
+
+    def equivalents(self, kind: Kind) -> Sequence[Kind]:
+        """List the other kinds in which the objects of a kind are served."""
+        return self.catalog.equivalents(kind)
 
     def own_fields(self, kind: Kind, made: Object) -> None:
         """Make the server the manager of an object that it creates beside another."""

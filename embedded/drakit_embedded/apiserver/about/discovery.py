@@ -13,7 +13,7 @@ from dataclasses import replace
 from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.catalog import Catalog, Served
-from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, Kind
+from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, SUBRESOURCE_KINDS, Kind
 from drakit_embedded.apiserver.scheme.storage_versions import storage_hash
 from drakit_embedded.apiserver.wire.negotiation import Conversion
 
@@ -31,13 +31,6 @@ _SUBRESOURCE_VERBS = {
     "token": ["create"],
     "log": ["get"],
     "finalize": ["update"],
-}
-# Kind and group/version of subresources that are not of their parent's kind; those of the core group go without.
-_SUBRESOURCE_KINDS = {
-    "binding": ("", "", "Binding"),
-    "eviction": ("policy", "v1", "Eviction"),
-    "scale": ("autoscaling", "v1", "Scale"),
-    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # Version v2beta1 was removed in 1.35.
@@ -152,8 +145,8 @@ def _other_names(kind: Kind) -> Object:
 def _subresource(served: Served, name: str) -> Object:
     kind = served.kind
     resource: Object = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
-    if name in _SUBRESOURCE_KINDS:
-        group_name, version, other = _SUBRESOURCE_KINDS[name]
+    if name in SUBRESOURCE_KINDS:
+        group_name, version, other = SUBRESOURCE_KINDS[name]
         if group_name:
             resource |= {"group": group_name, "version": version}
         resource["kind"] = other
@@ -165,9 +158,9 @@ def _subresource(served: Served, name: str) -> Object:
 def subresource_kind(served: Served, name: str) -> Kind:
     """Find the kind that is sent to a subresource, or comes from it."""
     kind = served.kind
-    if name not in _SUBRESOURCE_KINDS:
+    if name not in SUBRESOURCE_KINDS:
         return kind
-    group_name, version, other = _SUBRESOURCE_KINDS[name]
+    group_name, version, other = SUBRESOURCE_KINDS[name]
     return replace(kind, group=group_name, version=version or kind.version, kind=other)
 
 
@@ -219,7 +212,7 @@ def _aggregated_resource(served: Served) -> Object:
 def _aggregated_subresource(served: Served, name: str) -> Object:
     return {
         "subresource": name,
-        "responseKind": _response_kind(*_SUBRESOURCE_KINDS.get(name, ("", "", served.kind.kind))),
+        "responseKind": _response_kind(*SUBRESOURCE_KINDS.get(name, ("", "", served.kind.kind))),
         "verbs": subresource_verbs(served, name),
     }
 

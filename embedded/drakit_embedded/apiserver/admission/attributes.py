@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.statuses import StatusError, forbidden
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.authorization.authorizer import Authorizer
 
-Operation = Literal["CREATE", "UPDATE", "DELETE"]
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 _UNKNOWN = "Unknown"
 
 
@@ -25,6 +25,9 @@ class GuardedCluster(WritableCluster, Protocol):
     @property
     def authorizer(self) -> Authorizer:
         """The authorizer that decides whether a user may do something."""
+
+    def equivalents(self, kind: Kind) -> Sequence[Kind]:
+        """List the other kinds in which the objects of a kind are served: its versions, and Events in two groups."""
 
 
 @dataclass(slots=True)
@@ -56,6 +59,11 @@ class Attributes:
     def resource(self) -> tuple[str, str]:
         """Group and plural."""
         return self.kind.group, self.kind.plural
+
+    @property
+    def request_namespace(self) -> str:
+        """The namespace of the request, which for a Namespace is its own name (endpoints/request/requestinfo.go)."""
+        return self.name if self.resource == ("", "namespaces") else self.namespace
 
     def refused(self, why: str) -> StatusError:
         """Build the 403 of an admission plugin (k8s.io/apiserver/pkg/admission/errors.go)."""

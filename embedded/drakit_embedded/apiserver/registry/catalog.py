@@ -77,6 +77,8 @@ class Catalog:
         """Collect the kinds to serve; ``beside`` are the other parts of the cluster that are drakit's own."""
         check(runtime_config)
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
+        # By the name of the collection in which their objects are.
+        self._sharing: dict[str, list[Kind]] = {}
         # The emulated minor release.
         self.minor = int(gates.emulated_version.partition(".")[2])
         known = strategies.strategies()
@@ -97,10 +99,15 @@ class Catalog:
         kind = served.kind
         if kind.since <= self.minor and enabled(kind.api_version, kind.plural, runtime_config):
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
+            self._sharing.setdefault(kind.storage, []).append(kind)
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         """Find a served kind by group, version and plural, or None."""
         return self._versions.get((group, version), {}).get(plural)
+
+    def equivalents(self, kind: Kind) -> list[Kind]:
+        """List the other kinds that are served from the collection of a kind (apimachinery/pkg/runtime/mapper.go)."""
+        return [other for other in self._sharing.get(kind.storage, ()) if other != kind]
 
     def in_version(self, group: str, version: str) -> list[Served]:
         """List all kinds of a version, by plural; empty if it is not served."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,27 @@ REVIEWS = frozenset(
 # Read by clients that want to know what is served. Both are the server's own here: it aggregates no other server, and
 # there are no custom resources.
 READ_ONLY = frozenset({"apiservices", "customresourcedefinitions"})
+# Group, version and kind of subresources that are not of their parent's kind; the core group goes without a version.
+SUBRESOURCE_KINDS = {
+    "binding": ("", "", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
+    "scale": ("autoscaling", "v1", "Scale"),
+    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
+}
+
+
+class GroupVersionKind(NamedTuple):
+    """The type of an object, as the object itself and AdmissionReviews say it."""
+
+    group: str
+    version: str
+    kind: str
+
+
+def handled(kind: Kind, subresource: str) -> GroupVersionKind:
+    """Find the type of what is sent to a kind or to a subresource of it: a Scale is one of ``autoscaling/v1``."""
+    group, version, name = SUBRESOURCE_KINDS.get(subresource) or (kind.group, kind.version, kind.kind)
+    return GroupVersionKind(group, version or kind.version, name)
 
 
 @cache
