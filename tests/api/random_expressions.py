@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from drakit_api.cel.checking import environment
+from drakit_api.cel.checking import devices
 from drakit_api.cel.values import types
 from drakit_api.cel.values.declarations import Overload
 from drakit_api.cel.values.types import (
@@ -81,7 +81,7 @@ class _Generator:
         self._variables: list[tuple[str, Type]] = []
         self._overloads = [
             overload
-            for name, overloads in environment.stored().functions.items()
+            for name, overloads in devices.stored().functions.items()
             for overload in overloads
             if name not in _UNUSABLE and not any("authorization" in p.name for p in overload.parameters)
         ]

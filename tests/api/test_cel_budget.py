@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from drakit_api import cel
-from drakit_api.cel.checking import environment
+from drakit_api.cel.checking import devices
 from drakit_api.cel.checking.checker import check
 from drakit_api.cel.cost.metered import compile_metered
-from drakit_api.cel.device import DeviceView
+from drakit_api.cel.device import LAYOUT, DeviceView
 from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.expression import Expression
 from drakit_api.cel.footprint import Footprint
@@ -181,8 +181,8 @@ def test_counting_changes_nothing_but_what_it_stops() -> None:
 def _answer(expression: str, view: DeviceView, metered: bool) -> str:
     try:
         tree = parse(expression)
-        check(expression, tree, environment.stored())
-        planned = compile_metered(tree) if metered else compile_tree(tree)
+        check(expression, tree, devices.stored())
+        planned = compile_metered(tree, LAYOUT) if metered else compile_tree(tree, LAYOUT)
         return cel.Selector.matches(Expression(expression, *planned, Footprint()), view).__repr__()  # type: ignore[arg-type]
     except cel.CelError as error:
         return str(error)

@@ -19,12 +19,14 @@ from typing import Any
 import pytest
 
 from drakit_api import cel
-from drakit_api.cel.checking import environment
+from drakit_api.cel.checking import devices
 from drakit_api.cel.checking.checker import check
+from drakit_api.cel.cost.device_sizes import of_path
 from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
 from drakit_api.cel.cost.metered import compile_metered
-from drakit_api.cel.device import COST
+from drakit_api.cel.device import LAYOUT
 from drakit_api.cel.errors import CostExceeded
+from drakit_api.cel.frames import COST
 from drakit_api.cel.syntax.parser import parse
 from tests.vectors import recordings
 
@@ -69,8 +71,8 @@ def admitted(row: dict[str, Any]) -> str | None:
 
 def metered_cost(expression: str) -> int:
     tree = parse(expression)
-    check(expression, tree, environment.stored())
-    run, places = compile_metered(tree)
+    check(expression, tree, devices.stored())
+    run, places = compile_metered(tree, LAYOUT)
     frame = cel.device_view(DRIVER, DEVICE).frame + [0] * places
     with contextlib.suppress(cel.CelRuntimeError, CostExceeded):
         run(frame)
@@ -144,8 +146,8 @@ def test_what_upstream_accepts_and_refuses() -> None:
 def test_greatest_cost(row: dict[str, Any]) -> None:
     try:
         tree = parse(row["expression"])
-        check(row["expression"], tree, environment.stored())
-        agrees = greatest_cost(tree) == row["answer"]["maxCost"]
+        check(row["expression"], tree, devices.stored())
+        agrees = greatest_cost(tree, of_path) == row["answer"]["maxCost"]
     except cel.CelCompileError:
         agrees = False
     assert agrees != (row["expression"] in differences()["greatest cost"])

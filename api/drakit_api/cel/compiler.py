@@ -10,15 +10,19 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from drakit_api.cel.checking import environment
+from drakit_api.cel import device
+from drakit_api.cel.checking import devices
 from drakit_api.cel.checking.checker import check
 from drakit_api.cel.checking.environment import Environment
+from drakit_api.cel.cost import device_sizes
 from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
 from drakit_api.cel.cost.metered import compile_metered
+from drakit_api.cel.cost.ranges import MAX, Sizes
 from drakit_api.cel.errors import CelCompileError, CostExceeded
 from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.footprint import footprint as footprint
+from drakit_api.cel.frames import Layout
 from drakit_api.cel.syntax.parser import parse
 from drakit_api.cel.syntax.tree import Call, Node
 from drakit_api.cel.syntax.visitor import walk
@@ -27,44 +31,50 @@ from drakit_api.cel.values.types import Type
 
 
 class Checked(NamedTuple):
-    """A syntax tree with types, the type of its result, and that of attributes: of which nothing is known."""
+    """A syntax tree with types, and the type of its result."""
 
     tree: Node
     result: Type
-    attribute: Type
+
+
+def checked(expression: str, environment: Environment) -> Checked:
+    """Parse and check an expression. Raises ``CelCompileError`` in the words of cel-go."""
+    with _bounded():
+        tree = parse(expression)
+        return Checked(tree, check(expression, tree, environment))
 
 
 def stored(expression: str) -> Checked:
-    """Check the expression of a stored object. Raises ``CelCompileError`` in the words of cel-go."""
-    return _checked(expression, environment.stored())
+    """Check the expression of a stored object about a device."""
+    return checked(expression, devices.stored())
 
 
 def new(expression: str, *, consumable_capacity: bool, list_attributes: bool, includes: bool) -> Checked:
-    """Check the expression of a request, with what ``environment.new`` is given."""
-    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes)
-    return _checked(expression, known)
+    """Check the expression of a request about a device, with what ``devices.new`` is given."""
+    known = devices.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes)
+    return checked(expression, known)
 
 
-def _checked(expression: str, known: Environment) -> Checked:
-    with _bounded():
-        tree = parse(expression)
-        return Checked(tree, check(expression, tree, known), known.attribute)
-
-
-def planned(tree: Node) -> tuple[Closure, int]:
-    """Compile a tree into a function and the number of frame slots it needs after those of the device.
+def planned(tree: Node, layout: Layout = device.LAYOUT, sizes: Sizes = device_sizes.of_path) -> tuple[Closure, int]:
+    """Compile a tree into a function and the number of frame slots it needs after those of the layout.
 
     The function counts its cost while it runs if it could exceed the cost limit.
     """
     with _bounded():
-        return compile_metered(tree) if _may_cost_too_much(tree) else compile_tree(tree)
+        return compile_metered(tree, layout) if cost_bound(tree, sizes) > LIMIT else compile_tree(tree, layout)
 
 
-def planned_cost(tree: Node) -> int:
+def metered(tree: Node, layout: Layout) -> tuple[Closure, int]:
+    """Compile a tree as ``planned`` does, into a function that always counts its cost."""
+    with _bounded():
+        return compile_metered(tree, layout)
+
+
+def planned_cost(tree: Node, layout: Layout = device.LAYOUT, sizes: Sizes = device_sizes.of_path) -> int:
     """Compute the greatest cost. Raises ``CelProgramError`` for what upstream refuses when it plans the evaluation."""
     with _bounded():
-        compile_tree(tree)
-        return greatest_cost(tree)
+        compile_tree(tree, layout)
+        return greatest_cost(tree, sizes)
 
 
 @contextlib.contextmanager
@@ -80,11 +90,11 @@ def _bounded() -> Iterator[None]:
         raise CelCompileError(f"compilation failed: ERROR: <input>:-1:0: {message}") from None
 
 
-def _may_cost_too_much(tree: Node) -> bool:
-    """Tell whether the cost has to be counted: the estimate is above the limit, or wrong.
+def cost_bound(tree: Node, sizes: Sizes) -> int:
+    """Compute a cost that no evaluation exceeds: the estimate, unless that is wrong.
 
     Upstream takes ``flatten`` to return as many elements as the outer list has.
     """
-    if greatest_cost(tree) > LIMIT:
-        return True
-    return any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree))
+    if any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree)):
+        return MAX
+    return greatest_cost(tree, sizes)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from drakit_api.cel.frames import Layout
 from drakit_api.cel.library import semver
 from drakit_api.cel.values.values import Domains, Named, Semver
 from drakit_api.quantity import Quantity, QuantityError
 
-# Where the fields of ``device`` lie in a frame; device as a whole, the cost so far and local variables follow.
 FIELDS: Final = ("driver", "allowMultipleAllocations", "attributes", "capacity")
-WHOLE: Final = len(FIELDS)
-COST: Final = WHOLE + 1
-FIRST_LOCAL: Final = COST + 1
+# Behind the cost lie the fields of ``device``, and then device as a whole.
+PLACES: Final = {name: place for place, name in enumerate(FIELDS, 1)}
+LAYOUT: Final = Layout(
+    variables={"device": 1 + len(FIELDS)},
+    fields={("device", name): place for name, place in PLACES.items()},
+    certain=frozenset({"device"}),
+)
 
 
 class DeviceView:
@@ -67,7 +71,7 @@ def view_of_values(
     for name, quantity in capacity:
         _put(capacities, name, driver, quantity)
     fields = [driver, is_shareable, domains, capacities]
-    return DeviceView([*fields, Named(zip(FIELDS, fields, strict=True))], problem)
+    return DeviceView([0, *fields, Named(zip(FIELDS, fields, strict=True))], problem)
 
 
 def _put(domains: Domains, name: str, driver: str, value: Any) -> None:

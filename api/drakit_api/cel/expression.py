@@ -50,7 +50,7 @@ class Expression:
         self.text = text
         self.footprint = reads
         self._run = run
-        self._scratch: list[Any] = [0] * places  # behind a copy of the device's frame: cost so far, local variables
+        self._scratch: list[Any] = [0] * places  # behind a copy of the device's frame
 
     def evaluate(self, device: DeviceView) -> Any:
         """Evaluate the expression for a device. Raises ``CelRuntimeError`` where upstream's evaluation fails."""

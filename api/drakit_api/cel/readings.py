@@ -11,7 +11,7 @@ import dataclasses
 import functools
 from dataclasses import dataclass
 
-from drakit_api.cel.device import FIELDS, DeviceView
+from drakit_api.cel.device import PLACES, DeviceView
 from drakit_api.cel.errors import CelError
 from drakit_api.cel.expression import CACHE_SIZE
 from drakit_api.cel.footprint import Path, mentioned
@@ -127,7 +127,7 @@ def _paths(expression: str) -> tuple[Path, ...]:
 def _look(path: Path, device: DeviceView) -> Reading:
     if not path:
         return Reading("device")
-    found = device.frame[FIELDS.index(path[0])]
+    found = device.frame[PLACES[path[0]]]
     for part in path[1:]:
         found = found.get(part) if isinstance(found, dict) else None
     return dataclasses.replace(Reading(*path), value=_plain(found))

@@ -11,6 +11,7 @@ from drakit_api.cel.device import DeviceView
 from drakit_api.cel.errors import CelCompileError, CelRuntimeError
 from drakit_api.cel.expression import Expression, remembered
 from drakit_api.cel.values import types
+from drakit_api.cel.values.types import Type
 from drakit_api.cel.values.values import ABSENT, LISTS, MAPS, Optional, TypeValue, Uint, type_name
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def compile_selector(expression: str) -> Selector:
     """
     from drakit_api.cel import compiler
 
-    tree = _selecting(compiler.stored(expression))
+    tree = _selecting(compiler.stored(expression), types.DYN)
     return Selector(expression, *compiler.planned(tree), compiler.footprint(tree))
 
 
@@ -56,11 +57,12 @@ def check_selector(
     checked = compiler.new(
         expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes
     )
-    return compiler.planned_cost(_selecting(checked))
+    return compiler.planned_cost(_selecting(checked, types.DYN if list_attributes else types.ANY))
 
 
-def _selecting(checked: Checked) -> Node:
-    if checked.result not in (types.BOOL, checked.attribute):
+def _selecting(checked: Checked, attribute: Type) -> Node:
+    """Return the tree of a selector, whose result may also be of the type of attributes."""
+    if checked.result not in (types.BOOL, attribute):
         raise CelCompileError(f"must evaluate to bool or the unknown type, not {checked.result.declared}")
     return checked.tree
 

@@ -5,7 +5,6 @@ It follows cel-go v0.29 ``checker/checker.go`` so closely because its complaints
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from drakit_api.cel.checking.environment import Environment
@@ -15,6 +14,7 @@ from drakit_api.cel.syntax.tree import (
     Bind,
     Call,
     Comprehension,
+    Entry,
     Ident,
     ListLiteral,
     Literal,
@@ -22,6 +22,7 @@ from drakit_api.cel.syntax.tree import (
     Message,
     Node,
     Select,
+    name_of,
 )
 from drakit_api.cel.syntax.visitor import Visitor, dotted_name
 from drakit_api.cel.values import types
@@ -55,9 +56,9 @@ def check(source: str, tree: Node, environment: Environment) -> Type:
 
 class _Checker(Visitor[Type]):
     def __init__(self, environment: Environment) -> None:
+        self._environment = environment
         self._functions: Functions = environment.functions
-        self._fields: Mapping[str, Type] = environment.device_fields
-        self._scopes: list[dict[str, Type]] = [dict(environment.names)]
+        self._scopes: list[dict[str, Type]] = []
         self._substitution = types.Substitution()
         self._checked: list[Node] = []
         self.problems: list[Problem] = []
@@ -89,23 +90,48 @@ class _Checker(Visitor[Type]):
 
     def ident(self, node: Ident) -> Type:
         name = node.name.removeprefix(".")
-        scopes = self._scopes[:1] if node.name.startswith(".") else reversed(self._scopes)
-        for scope in scopes:
+        for scope in () if node.name.startswith(".") else reversed(self._scopes):
             if name in scope:
-                node.name = name
                 return scope[name]
-        return self._undeclared(node.position, node.name)
+        if (found := self._environment.named(name)) is None:
+            return self._undeclared(node.position, node.name)
+        node.name = name
+        return found
 
     def message(self, node: Message) -> Type:
         if not node.name:
             return self._report(node.position, "Syntax error: mismatched input '{' expecting <EOF>")
-        return self._undeclared(node.position, node.name)
+        found = self._environment.named(node.name)
+        if found is None:
+            return self._undeclared(node.position, node.name)
+        if found.kind != "type":
+            self._report(node.position, f"'{found.name}' is not a type")
+            struct = ERROR
+        elif (struct := found.parameters[0]).kind != "struct":
+            self._report(node.position, f"'{struct.name}' is not a message type")
+            struct = ERROR
+        for entry in node.entries:
+            self._initialized(struct, entry)
+        return struct
+
+    def _initialized(self, struct: Type, entry: Entry) -> None:
+        """Check the value of a field in a message."""
+        value = self.visit(entry.value)
+        if entry.optional:
+            value = self._unwrapped(entry.value, value)
+        position, name = entry.key.position, name_of(entry)
+        wanted = ERROR if struct is ERROR else self._environment.structs.field(struct.name, name)
+        if wanted is None:
+            self._report(position, f"undefined field '{name}'")
+        elif not self._substitution.assignable([wanted], [value]):
+            message = f"expected type of field '{name}' is '{wanted}' but provided type is '{self._resolve(value)}'"
+            self._report(position, message)
 
     def select(self, node: Select) -> Type:
         qualified = dotted_name(node).removeprefix(".")
-        if qualified in self._scopes[0]:
-            node.type_name = qualified
-            return self._scopes[0][qualified]
+        if qualified and (found := self._environment.named(qualified)) is not None:
+            node.qualified = qualified
+            return found
         operand = self._resolve(self.visit(node.operand))
         optional = types.is_optional(operand)
         target = operand.parameters[0] if optional else operand
@@ -119,9 +145,8 @@ class _Checker(Visitor[Type]):
         if target.kind == "map":
             return target.parameters[1]
         if target.kind == "struct":
-            if target == types.DEVICE and node.name in self._fields:
-                return self._fields[node.name]
-            return self._report(node.position, f"undefined field '{node.name}'")
+            found = self._environment.structs.field(target.name, node.name)
+            return self._report(node.position, f"undefined field '{node.name}'") if found is None else found
         if target.kind == "parameter":
             self._substitution.assignable([DYN], [target])
         elif not target.is_dynamic and target.kind != "error":
@@ -221,6 +246,8 @@ class _Checker(Visitor[Type]):
         return DYN
 
     def bind(self, node: Bind) -> Type:
+        if node.written is not None and not self._environment.binds:
+            return self.call(node.written)
         value = self.visit(node.value)
         self._scopes.append({node.name: value})
         body = self.visit(node.body)

@@ -10,11 +10,23 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from drakit_api.cel.cost.ranges import LIST_BASE, MAX, NOTHING, ONE, PATTERN, TRAVERSAL, UNKNOWN, Range, fixed
+from drakit_api.cel.cost.ranges import (
+    LIST_BASE,
+    MAX,
+    NOTHING,
+    ONE,
+    PATTERN,
+    STRUCT_BASE,
+    TRAVERSAL,
+    UNKNOWN,
+    Range,
+    fixed,
+)
 from drakit_api.cel.syntax.tree import Literal, Node
 from drakit_api.cel.values.declarations import Overload
 from drakit_api.cel.values.types import Type
 
+CHECK = 350_000  # an authorization check, so that an expression has two of them at most
 _NETWORK_BYTES = Range(4, 16)
 _FORMAT_PATTERN = 128  # MaxNameFormatRegexSize
 
@@ -38,6 +50,12 @@ class Estimate(NamedTuple):
 
     cost: Range
     size: Range | None = None
+
+
+def selector_cost(length: Range) -> Range:
+    """Compute the cost of parsing a field or label selector: at most one requirement for each two characters."""
+    requirements = length.scaled(0.5).scaled(LIST_BASE + STRUCT_BASE)
+    return fixed(LIST_BASE).plus(length.scaled(TRAVERSAL)).plus(requirements)
 
 
 def estimate(sizes: Sizes) -> Estimate:
@@ -223,6 +241,9 @@ def _equals(sizes: Sizes) -> Estimate | None:
 _RULES: dict[str, Callable[[Sizes], Estimate | None]] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _over_list),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _traversal(keeps_size=True)),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), lambda sizes: Estimate(selector_cost(sizes.operands[1]))),
+    "check": lambda _: Estimate(fixed(CHECK)),
+    "jsonpatch.escapeKey": _traversal(keeps_size=True),
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _traversal()),
     **dict.fromkeys(("find", "findAll"), _find),
     **dict.fromkeys(("containsIP", "containsCIDR"), _contains_address),

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from drakit_api.cel.cost.ranges import LIST_BASE, PATTERN, TRAVERSAL, scale
+from drakit_api.cel.cost.call_estimates import CHECK, selector_cost
+from drakit_api.cel.cost.ranges import LIST_BASE, PATTERN, TRAVERSAL, fixed, scale
 from drakit_api.cel.library.formats import Format
 from drakit_api.cel.library.network import Cidr, Ip
 from drakit_api.cel.library.urls import Url
@@ -156,6 +157,11 @@ _RULES: dict[str, Rule] = {
         ("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR"), _traversal(TRAVERSAL)
     ),
     **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver", "strings.quote", "format"), _traversal(TRAVERSAL)),
+    **dict.fromkeys(
+        ("fieldSelector", "labelSelector"), lambda arguments, _: selector_cost(fixed(size(arguments[1]))).greatest
+    ),
+    "check": lambda *_: CHECK,
+    "jsonpatch.escapeKey": _traversal(TRAVERSAL),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _traversal(2 * TRAVERSAL)),
     **dict.fromkeys(("find", "findAll", "matches"), _pattern),
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _order),

@@ -1,4 +1,4 @@
-"""The greatest cost that a selector could have on any device: what the API server compares with its limit.
+"""The greatest cost that an expression could have: what the API server compares with its limit.
 
 Follows cel-go v0.29 ``checker/cost.go``. Macros count as the comprehensions that cel-go expands them to
 (``parser/macro.go``, ``ext/comprehensions.go``); the numbers of each expansion are next to its name here.
@@ -9,19 +9,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from drakit_api import limits
-from drakit_api.cel.cost import ranges
 from drakit_api.cel.cost.call_estimates import Estimate, Sizes, estimate
-from drakit_api.cel.cost.ranges import LIST_BASE, MAP_BASE, MAX, NOTHING, ONE, UNKNOWN, Path, Range, fixed
-from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
-from drakit_api.cel.syntax.visitor import Visitor, unexpected
+from drakit_api.cel.cost.ranges import (
+    LIST_BASE,
+    MAP_BASE,
+    MAX,
+    NOTHING,
+    ONE,
+    STRUCT_BASE,
+    UNKNOWN,
+    Path,
+    Range,
+    fixed,
+)
+from drakit_api.cel.cost.ranges import Sizes as KnownSizes
+from drakit_api.cel.syntax.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+)
+from drakit_api.cel.syntax.visitor import Visitor
 from drakit_api.cel.values.types import STRING, Type, is_optional
 
 LIMIT = limits.CEL_EXPRESSION_COST
 
 
-def greatest_cost(tree: Node) -> int:
+def greatest_cost(tree: Node, known_sizes: KnownSizes) -> int:
     """Compute the greatest cost of a checked expression, in CEL's cost units."""
-    return _Coster().visit(tree).greatest
+    return _Coster(known_sizes).visit(tree).greatest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +68,8 @@ class _Variable:
 
 
 class _Coster(Visitor[Range]):
-    def __init__(self) -> None:
+    def __init__(self, known_sizes: KnownSizes) -> None:
+        self._known_sizes = known_sizes
         self._variables: dict[str, _Variable] = {}
         self._paths: dict[int, Path] = {}
         self._sizes: dict[int, Range] = {}
@@ -61,10 +84,15 @@ class _Coster(Visitor[Range]):
         self._paths[id(node)] = variable.path if variable else (node.name,)
         return ONE
 
-    message = unexpected
+    def message(self, node: Message) -> Range:
+        cost = fixed(STRUCT_BASE)
+        for entry in node.entries:
+            cost = cost.plus(self.visit(entry.value))
+        return cost
 
     def select(self, node: Select) -> Range:
-        if node.type_name:
+        if node.qualified:
+            self._paths[id(node)] = (node.qualified,)
             return ONE
         cost = self.visit(node.operand)
         if node.presence:
@@ -85,7 +113,7 @@ class _Coster(Visitor[Range]):
         """Return the size range of a node's value; None if nothing is known about it."""
         known = self._sizes.get(id(node))
         if known is None:
-            known = ranges.of_path(self._path(node))
+            known = self._known_sizes(self._path(node))
         if known is None and _is_scalar(node.type):
             known = ONE
         if known is None and isinstance(node, Ident) and node.name in self._variables:
@@ -151,7 +179,7 @@ class _Coster(Visitor[Range]):
         if node.target is None or not node.target.type.parameters:
             return None
         path = self._path(node.target)
-        found = ranges.of_path((*path, "@items")) if path else None
+        found = self._known_sizes((*path, "@items")) if path else None
         return node.target.type.parameters[0], UNKNOWN if found is None else found
 
     def _logic(self, costs: list[Range]) -> Range:

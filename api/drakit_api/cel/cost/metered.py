@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from drakit_api.cel import device
 from drakit_api.cel.cost import metering
-from drakit_api.cel.cost.ranges import LIST_BASE, MAP_BASE
+from drakit_api.cel.cost.ranges import LIST_BASE, MAP_BASE, STRUCT_BASE
 from drakit_api.cel.evaluation import comprehensions
 from drakit_api.cel.evaluation import nodes as evaluation
 from drakit_api.cel.evaluation.calls import dispatcher
 from drakit_api.cel.evaluation.closures import UNKNOWN, Compiler, is_constant
 from drakit_api.cel.evaluation.comprehensions import Closure
+from drakit_api.cel.frames import Layout
 from drakit_api.cel.library import operators
-from drakit_api.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from drakit_api.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from drakit_api.cel.syntax.visitor import Visitor, constantly
-from drakit_api.cel.values.values import TypeValue
 
 
-def compile_metered(tree: Node) -> tuple[Closure, int]:
-    """Compile as ``closures.compile_tree`` does; the function counts its cost in the frame and stops at the limit."""
-    compiler = _MeteredCompiler()
-    return compiler.visit(tree), 1 + compiler.locals
+def compile_metered(tree: Node, layout: Layout) -> tuple[Closure, int]:
+    """Compile as ``closures.compile_tree`` does; the function counts its cost in the frame and stops at the limit.
+
+    It says that it needs a place even if it does not, so that each evaluation has a frame, and a cost, of its own.
+    """
+    compiler = _MeteredCompiler(layout)
+    compiled = compiler.visit(tree)
+    return compiled, max(1, compiler.locals)
 
 
 class _MeteredCompiler(Compiler):
@@ -30,8 +33,9 @@ class _MeteredCompiler(Compiler):
         return compiled if compiled in self._known else metering.priced(compiled, 1)
 
     def select(self, node: Select) -> Closure:
-        if node.type_name:
-            return self._constant(TypeValue(node.type_name))
+        if node.qualified:
+            compiled = self._global(node.qualified)
+            return compiled if compiled in self._known else metering.priced(compiled, 1)
         operand, name = self._path(node.operand), node.name
         if node.presence:
             return lambda frame: evaluation.present(operand(frame), name)
@@ -69,7 +73,7 @@ class _MeteredCompiler(Compiler):
             return metering.priced(compiled, 1) if function == "_[_]" else metering.priced_if_found(compiled)
         operands = [self.visit(operand) for operand in node.operands]
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
-        implementation = dispatcher(node)
+        implementation = dispatcher(node, self._layout.certain)
         if function == "@in" and (membership := self._membership(node, operands)) is not None:
             return membership  # which is free
         if is_constant(node):
@@ -84,9 +88,12 @@ class _MeteredCompiler(Compiler):
         compiled = super().map_literal(node)
         return compiled if compiled in self._known else metering.priced(compiled, MAP_BASE)
 
+    def message(self, node: Message) -> Closure:
+        return metering.priced(super().message(node), STRUCT_BASE)
+
     def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
         if macro in ("all", "exists"):
-            remaining = device.FIRST_LOCAL + self.locals
+            remaining = self._layout.first_local + self.locals
             self.locals += 1
             source, body = metering.counted(source, remaining), [metering.quantified(macro, body[0], remaining)]
         else:

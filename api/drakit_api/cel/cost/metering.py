@@ -1,6 +1,6 @@
 """Counting what an evaluation costs, so that it stops where upstream's would.
 
-Only selectors whose greatest possible cost is above the limit are compiled this way; for all others counting could
+Only expressions whose greatest possible cost is above the limit are compiled this way; for all others counting could
 never matter. Costs are those of cel-go v0.29 ``interpreter/runtimecost.go``: one for a variable and each step of a
 path, nothing for constants and logic, and what the macros' expansions evaluate besides their bodies.
 """
@@ -12,9 +12,9 @@ from typing import Any
 from drakit_api.cel.cost.call_prices import PRICED_BY_RESULT, price
 from drakit_api.cel.cost.estimate import LIMIT
 from drakit_api.cel.cost.ranges import LIST_BASE
-from drakit_api.cel.device import COST
 from drakit_api.cel.errors import CelRuntimeError, CostExceeded
 from drakit_api.cel.evaluation.comprehensions import Closure
+from drakit_api.cel.frames import COST
 from drakit_api.cel.values.declarations import Implementation
 from drakit_api.cel.values.values import LISTS, MAPS, NONE
 

@@ -1,21 +1,20 @@
-"""Ranges of sizes and costs, and what is known about the size of a device's parts before there is one.
+"""Ranges of sizes and costs, and how an environment tells the sizes of what its variables may hold.
 
-Both are pairs of a least and a greatest value in 64 bits that saturate, as in cel-go v0.29 ``checker/cost.go``. The
-sizes of a device are the limits that the API has for it.
+Ranges are pairs of a least and a greatest value in 64 bits that saturate, as in cel-go v0.29 ``checker/cost.go``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
-
-from drakit_api import limits
 
 MAX = 2**64 - 1
 TRAVERSAL = 0.1  # cost of one character or byte that is looked at
 PATTERN = 0.25  # cost of one character of a regular expression
 LIST_BASE = 10
 MAP_BASE = 30
+STRUCT_BASE = 40
 
 
 class Range(NamedTuple):
@@ -56,38 +55,12 @@ ONE = fixed(1)
 NOTHING = fixed(0)
 UNKNOWN = Range(0, MAX)
 
+# From a variable to a part of its value: the variable's name and then fields, ``@keys``, ``@values`` or ``@items``.
 Path = tuple[str, ...]
-
-_MAPS = ("attributes", "capacity")
-
-
-def of_path(path: Path) -> Range | None:
-    """Return the size range of what a path through ``device`` leads to; None if nothing is known.
-
-    A path is the variable's name and then fields, ``@keys``, ``@values`` or ``@items``.
-    """
-    greatest = _greatest(path) if path and path[0] == "device" else None
-    return None if greatest is None else Range(0, greatest)
+# What is known about the size of what a path leads to; None if nothing is.
+Sizes = Callable[[Path], Range | None]
 
 
-def _greatest(path: Path) -> int | None:
-    match path[1:]:
-        case ():
-            return 0
-        case ("driver",):
-            return limits.DRIVER_NAME_LENGTH
-        case ("allowMultipleAllocations",):
-            return 1
-        case (field,) if field in _MAPS:
-            return limits.ATTRIBUTES_AND_CAPACITIES_PER_DEVICE
-        case (field, "@keys") if field in _MAPS:
-            return limits.ATTRIBUTE_DOMAIN_LENGTH
-        case (field, "@values") if field in _MAPS:
-            return limits.ATTRIBUTES_AND_CAPACITIES_PER_DEVICE
-        case (field, "@values", "@keys") if field in _MAPS:
-            return limits.ATTRIBUTE_ID_LENGTH
-        case ("attributes", "@values", name) if name not in ("@items", "@indices"):
-            return limits.ATTRIBUTE_VALUE_LENGTH
-        case ("capacity", "@values", "@values"):
-            return 0
+def unknown(path: Path) -> Range | None:
+    """Know nothing about any size."""
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from drakit_api.cel.evaluation.comprehensions import Closure
@@ -31,14 +31,17 @@ def call_with_constant(implementation: Implementation, operand: Closure, constan
     return lambda frame: implementation(operand(frame), constant)
 
 
-def dispatcher(node: Call) -> Implementation:
-    """Make a function of the operands' values that runs the matching overload, or fails as cel-go does."""
-    overloads = node.overloads
+def dispatcher(node: Call, certain: Container[str]) -> Implementation:
+    """Make a function of the operands' values that runs the matching overload, or fails as cel-go does.
+
+    ``certain`` are the variables whose values are of their declared types for sure.
+    """
+    overloads, is_certain = node.overloads, _IsCertain(certain).visit
     direct = _PLAIN_ORDER.get(node.function)
-    if direct is not None and _is_ordered(*node.arguments):
+    if direct is not None and _is_ordered(*node.arguments) and all(map(is_certain, node.arguments)):
         return direct
     implementations = {overload.implementation for overload in overloads}
-    if len(implementations) == 1 and (overloads[0].checks_arguments or _settled(node, overloads)):
+    if len(implementations) == 1 and (overloads[0].checks_arguments or _settled(node, overloads, is_certain)):
         return overloads[0].implementation
     if any(_looks_inside(t) for overload in overloads for t in overload.parameters):
         return _searching(overloads)
@@ -56,13 +59,13 @@ _PLAIN_ORDER: dict[str, Implementation] = {
 
 def _is_ordered(left: Node, right: Node) -> bool:
     kinds = ("bool", "bytes", "duration", "int", "string", "timestamp", "uint")
-    return left.type == right.type and left.type.kind in kinds and _is_certain(left) and _is_certain(right)
+    return left.type == right.type and left.type.kind in kinds
 
 
-def _settled(node: Call, overloads: list[Overload]) -> bool:
+def _settled(node: Call, overloads: list[Overload], is_certain: Callable[[Node], bool]) -> bool:
     """Tell whether the types at compile time already guarantee that the variant fits."""
     return len(overloads) == 1 and all(
-        classes(wanted) is None or (_covers(wanted, operand.type) and _is_certain(operand))
+        classes(wanted) is None or (_covers(wanted, operand.type) and is_certain(operand))
         for wanted, operand in zip(overloads[0].parameters, node.operands, strict=True)
     )
 
@@ -73,8 +76,11 @@ class _IsCertain(Visitor[bool]):
     It takes an element of a list of unknown type for whatever the call around it needs.
     """
 
+    def __init__(self, certain: Container[str]) -> None:
+        self._certain = certain
+
     def ident(self, node: Ident) -> bool:
-        return node.name == "device"
+        return node.name in self._certain
 
     def select(self, node: Select) -> bool:
         return self.visit(node.operand)
@@ -86,9 +92,6 @@ class _IsCertain(Visitor[bool]):
 
     literal = constantly(True)
     list_literal = map_literal = message = comprehension = bind = constantly(False)
-
-
-_is_certain = _IsCertain().visit
 
 
 def _is_generic(t: Type) -> bool:

@@ -1,9 +1,9 @@
-"""From a checked syntax tree to nested Python functions, once per selector.
+"""From a checked syntax tree to nested Python functions, once per expression.
 
-A compiled expression is a function of a frame: a list with the fields of the device and, behind them, one place for
-each local variable. Nothing else is read or written, so evaluation is thread-safe. What is known at compile time is
-decided here: constants are folded, calls go straight to the one variant that fits, and the ways in which nearly all
-selectors look at a device (a field, an attribute, a capacity, compared with a constant) are single functions.
+A compiled expression is a function of a frame (``frames``). Nothing else is read or written, so evaluation is
+thread-safe. What is known at compile time is decided here: constants are folded, calls go straight to the one variant
+that fits, and the ways in which nearly all selectors look at a device (a field, an attribute, a capacity, compared with
+a constant) are single functions.
 """
 
 from __future__ import annotations
@@ -11,38 +11,48 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from drakit_api.cel import device
 from drakit_api.cel.errors import CelProgramError, CelRuntimeError, CostExceeded, Panic
 from drakit_api.cel.evaluation import comprehensions
 from drakit_api.cel.evaluation import nodes as evaluation
 from drakit_api.cel.evaluation.calls import call, call_with_constant, dispatcher
 from drakit_api.cel.evaluation.comprehensions import Closure
+from drakit_api.cel.frames import Layout
 from drakit_api.cel.library import operators, regex
-from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
-from drakit_api.cel.syntax.visitor import Visitor, constantly, unexpected
+from drakit_api.cel.syntax.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    name_of,
+)
+from drakit_api.cel.syntax.visitor import Visitor, constantly
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.declarations import Implementation
 from drakit_api.cel.values.keys import members
-from drakit_api.cel.values.types import DEVICE
 from drakit_api.cel.values.values import TypeValue
 
-_SLOTS = {name: index for index, name in enumerate(device.FIELDS)}
 UNKNOWN = object()
 CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 
 
-def compile_tree(tree: Node) -> tuple[Closure, int]:
-    """Compile a checked tree into a function and the number of frame slots it needs after those of the device."""
-    compiler = Compiler()
-    compiled = compiler.visit(tree)
-    return compiled, 1 + compiler.locals if compiler.locals else 0
+def compile_tree(tree: Node, layout: Layout) -> tuple[Closure, int]:
+    """Compile a checked tree into a function and the number of local variables for which it needs places."""
+    compiler = Compiler(layout)
+    return compiler.visit(tree), compiler.locals
 
 
 class Compiler(Visitor[Closure]):
     """Compiles one expression; an instance serves once."""
 
-    def __init__(self) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.locals = 0
+        self._layout = layout
         self._slots: dict[str, int] = {}
         self._bound: set[int] = set()
         self._known: dict[Closure, Any] = {}
@@ -51,7 +61,10 @@ class Compiler(Visitor[Closure]):
         """Compile a constant."""
         return self._constant(node.value)
 
-    message = unexpected
+    def message(self, node: Message) -> Closure:
+        """Compile ``Name{field: value}``."""
+        fields = [(name_of(entry), self.visit(entry.value), entry.optional) for entry in node.entries]
+        return lambda frame: evaluation.build_struct(node.name, fields, frame)
 
     def _constant(self, value: Any) -> Closure:
         result = evaluation.constant(value)
@@ -60,26 +73,27 @@ class Compiler(Visitor[Closure]):
 
     def ident(self, node: Ident) -> Closure:
         """Compile a variable, or a type's name."""
-        if node.name in self._slots:
-            slot = self._slots[node.name]
-        elif node.name == "device":
-            slot = device.WHOLE
-        else:
-            return self._constant(TypeValue(node.name))
+        if node.name not in self._slots:
+            return self._global(node.name)
+        slot = self._slots[node.name]
         return evaluation.bound_variable(slot) if slot in self._bound else lambda frame: frame[slot]
+
+    def _global(self, name: str) -> Closure:
+        """Compile the name of a variable of the environment, or of a type."""
+        slot = self._layout.variables.get(name)
+        return self._constant(TypeValue(name)) if slot is None else lambda frame: frame[slot]
 
     def _field_slot(self, node: Node) -> int | None:
         """Return the frame slot of ``device.<field>``; None if the node is anything else."""
         if not isinstance(node, Select) or node.optional or node.presence or not isinstance(node.operand, Ident):
             return None
-        if node.operand.name != "device" or "device" in self._slots or node.operand.type != DEVICE:
-            return None
-        return _SLOTS[node.name]
+        variable = node.operand.name
+        return None if variable in self._slots else self._layout.fields.get((variable, node.name))
 
     def select(self, node: Select) -> Closure:
         """Compile ``a.b``, ``a.?b`` or ``has(a.b)``."""
-        if node.type_name:
-            return self._constant(TypeValue(node.type_name))
+        if node.qualified:
+            return self._global(node.qualified)
         if (slot := self._field_slot(node)) is not None:
             return lambda frame: frame[slot]
         name = node.name
@@ -120,7 +134,7 @@ class Compiler(Visitor[Closure]):
             self._check_key(node.arguments[1], operands[1])
         if (special := self._special(node, operands)) is not None:
             return special
-        implementation = dispatcher(node)
+        implementation = dispatcher(node, self._layout.certain)
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         if all(value is not UNKNOWN for value in known):
             return self._folded(node, implementation, operands, known)
@@ -222,7 +236,7 @@ class Compiler(Visitor[Closure]):
     def _declare(self, names: list[str]) -> tuple[list[int], dict[str, int]]:
         """Reserve frame slots for local variables; return them, and the scope to go back to."""
         outer = dict(self._slots)
-        slots = [device.FIRST_LOCAL + self.locals + offset for offset in range(len(names))]
+        slots = [self._layout.first_local + self.locals + offset for offset in range(len(names))]
         self.locals += len(names)
         self._slots.update(zip(names, slots, strict=True))
         return slots, outer

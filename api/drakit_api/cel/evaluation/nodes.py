@@ -11,7 +11,7 @@ from drakit_api.cel.library import operators
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.equality import equal, is_unequal
 from drakit_api.cel.values.keys import map_key
-from drakit_api.cel.values.values import MAPS, NONE, Optional, no_such_overload
+from drakit_api.cel.values.values import MAPS, NONE, Optional, Struct, no_such_overload
 
 
 def constant(value: Any) -> Closure:
@@ -230,6 +230,22 @@ def list_with_optionals(elements: list[Closure], optional: frozenset[int]) -> Cl
         return result
 
     return build
+
+
+def build_struct(name: str, fields: list[tuple[str, Closure, bool]], frame: list[Any]) -> Struct:
+    """``Name{field: value, ?field: value}``."""
+    budget.spend(budget.OBJECT * (1 + len(fields)))
+    result = Struct(name)
+    for field, value, optional in fields:
+        content = value(frame)
+        if not optional:
+            result[field] = content
+        elif type(content) is not Optional:
+            shown = f"'{field}' from non-optional value {operators.show(content)}"
+            raise CelRuntimeError(f"cannot initialize optional entry {shown}")
+        elif content is not NONE:
+            result[field] = content.value
+    return result
 
 
 def build_map(entries: list[tuple[Closure, Closure, bool]], frame: list[Any]) -> dict[Any, Any]:

@@ -1,6 +1,6 @@
 """Macros: calls that are rewritten before checking because they introduce a variable or test for presence.
 
-Which exist for selectors, and what is wrong with a malformed one, is from cel-go v0.29 ``parser/macro.go``,
+Which exist, and what is wrong with a malformed one, is from cel-go v0.29 ``parser/macro.go``,
 ``ext/bindings.go``, ``ext/comprehensions.go`` and ``cel/library.go`` (optionals).
 """
 
@@ -116,7 +116,7 @@ def _expand_sort_by(call: Call, target: Node) -> Node:
 
 def _expand_bind(call: Call) -> Node:
     variable = _name(call.arguments[0], "cel.bind() variable names must be simple identifiers")
-    return Bind(call.position, variable.name, call.arguments[1], call.arguments[2])
+    return Bind(call.position, variable.name, call.arguments[1], call.arguments[2], written=call)
 
 
 def _name(argument: Node, complaint: str) -> Ident:

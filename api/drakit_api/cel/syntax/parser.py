@@ -137,7 +137,7 @@ class _Builder(Transformer[Token, Node]):
         return Call(_start(children[1]), "_[?_]", None, [children[0], children[3]])
 
     def message(self, children: list[Any]) -> Node:
-        return Message(_start(children[1]), dotted_name(children[0]))
+        return Message(_start(children[1]), dotted_name(children[0]).removeprefix("."), _nodes(children[2:]))
 
     def ident(self, children: list[Any]) -> Node:
         return Ident(_start(children[0]), _unreserved(children[0]))
@@ -163,8 +163,10 @@ class _Builder(Transformer[Token, Node]):
         *question, key, _, value = children
         return Entry(key, value, bool(question))
 
-    def field(self, children: list[Any]) -> tuple[str, Node]:
-        return str(children[-3]), children[-1]
+    def field(self, children: list[Any]) -> Entry:
+        *question, name, colon, value = children
+        key = str(name)[1:-1] if name.type == "ESC_IDENT" else _field(name)
+        return Entry(Literal(_start(colon), key), value, bool(question))
 
     def list_literal(self, children: list[Any]) -> Node:
         entries = _nodes(children)

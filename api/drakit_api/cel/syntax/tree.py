@@ -1,4 +1,4 @@
-"""The syntax tree of a selector, after macros are recognized and before it is checked.
+"""The syntax tree of an expression, after macros are recognized and before it is checked.
 
 ``position`` is the offset in code points that cel-go reports problems at: the operator of a binary expression, the
 parenthesis of a call, the dot of a selection. The checker fills in ``type`` and ``overloads``.
@@ -56,14 +56,15 @@ class Ident(Node):
 class Select(Node):
     """``operand.name``; ``.?`` when optional, ``has(operand.name)`` when only the presence is asked for.
 
-    The checker sets ``type_name`` where the whole is the name of a type, such as ``google.protobuf.Duration``.
+    The checker sets ``qualified`` where the whole is the name of a type or a variable, such as
+    ``google.protobuf.Duration``.
     """
 
     operand: Node
     name: str
     optional: bool = False
     presence: bool = False
-    type_name: str = field(default="", init=False)
+    qualified: str = field(default="", init=False)
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ class ListLiteral(Node):
 
 @dataclass(slots=True)
 class Entry:
-    """``key: value`` in a map literal."""
+    """``key: value`` in a map literal, or in a message, where the key is the name of a field."""
 
     parts: ClassVar = ("key", "value")
     key: Node
@@ -111,12 +112,16 @@ class MapLiteral(Node):
 
 @dataclass(slots=True)
 class Message(Node):
-    """``Name{...}``, with an empty name where something else stands before the brace.
-
-    No message type exists for selectors, so the checker always refuses it.
-    """
+    """``Name{field: value}``, with an empty name where something else stands before the brace."""
 
     name: str
+    entries: list[Entry]
+
+
+def name_of(entry: Entry) -> str:
+    """Return the name of a field in a message."""
+    assert isinstance(entry.key, Literal)
+    return str(entry.key.value)
 
 
 @dataclass(slots=True)
@@ -134,8 +139,9 @@ class Comprehension(Node):
 
 @dataclass(slots=True)
 class Bind(Node):
-    """``cel.bind(name, value, body)``."""
+    """``cel.bind(name, value, body)``; ``written`` is the call, where it was written as such."""
 
     name: str
     value: Node
     body: Node
+    written: Call | None = None

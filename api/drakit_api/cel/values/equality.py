@@ -23,6 +23,7 @@ from drakit_api.cel.values.values import (
     STRICT,
     Concatenated,
     Optional,
+    Struct,
     no_such_overload,
     same_kind,
 )
@@ -76,7 +77,7 @@ def _equal(left: Any, right: Any) -> bool:
     if kind in LISTS:
         return other in LISTS and _equal_lists(left, right)
     if kind in MAPS:
-        return other in MAPS and _equal_maps(left, right)
+        return other in MAPS and _equal_maps(left, right) and (kind is not Struct or _same_struct(left, right))
     if kind is not other:
         if kind in STRICT:
             raise no_such_overload()
@@ -108,6 +109,10 @@ def _equal_concatenated(left: Sequence[Any], right: Sequence[Any]) -> bool:
     if failure is not None:
         raise failure
     return True
+
+
+def _same_struct(left: Struct, right: Any) -> bool:
+    return type(right) is Struct and left.name == right.name
 
 
 def _equal_maps(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> bool:

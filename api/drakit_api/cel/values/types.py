@@ -1,6 +1,6 @@
 """The types that the checker reasons about, and how they unify.
 
-cel-go checks a selector before it ever runs, so that ``device.capacity["d"].memory > 1`` is refused at admission and
+cel-go checks an expression before it ever runs, so that ``device.capacity["d"].memory > 1`` is refused at admission and
 not on the first node. The rules of assignability and substitution are those of cel-go v0.29 ``checker/types.go``.
 """
 
@@ -64,7 +64,8 @@ TIMESTAMP, DURATION = Type("timestamp", "google.protobuf.Timestamp"), Type("dura
 TYPE = Type("type", "type")
 DYN, ANY, ERROR = Type("dyn", "dyn"), Type("any", "google.protobuf.Any"), Type("error", "*error*")
 QUANTITY, SEMVER = Type("struct", "kubernetes.Quantity"), Type("struct", "kubernetes.Semver")
-DEVICE = Type("struct", "kubernetes.DRADevice")
+# The type of a field that there is not, which nothing is assignable to.
+NOTHING = Type("nothing", "")
 
 _BY_NAME = {
     **{t.name: t for t in (BOOL, INT, UINT, DOUBLE, STRING, BYTES, DYN)},
@@ -98,6 +99,11 @@ def map_of(key: Type, value: Type) -> Type:
 def optional_of(value: Type) -> Type:
     """Make ``optional_type(value)``."""
     return Type("opaque", "optional_type", (value,))
+
+
+def struct(name: str) -> Type:
+    """Make the type of objects whose fields are known by the name of the type."""
+    return Type("struct", name)
 
 
 def type_of(value: Type) -> Type:

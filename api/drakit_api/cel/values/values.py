@@ -145,9 +145,19 @@ class Domains(Named):
         return EMPTY
 
 
+class Struct(Named):
+    """What ``Name{field: value}`` makes: an object of a type that the expression names."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 EMPTY: Final = Named()
 LISTS: Final = (list, Concatenated)
-MAPS: Final = (dict, Named, Domains)
+MAPS: Final = (dict, Named, Domains, Struct)
 NUMBERS: Final = frozenset({int, float, Uint})
 _GO_TYPES = {
     bool: "types.Bool",
@@ -209,7 +219,7 @@ def register(cls: type, name: str, *, strict: bool = False, hashing: Hashing = "
 
 def type_name(value: Any) -> str:
     """Return the name of the value's type, as ``type(x)`` and error messages have it."""
-    return _NAMES[type(value)]
+    return value.name if type(value) is Struct else _NAMES[type(value)]
 
 
 def go_type(value: Any) -> str:
