@@ -20,12 +20,14 @@ Unit = Literal["bytes", "characters"]
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 
 _IS_LABEL = re.compile(_LABEL)
+_IS_LABEL_1035 = re.compile(_LABEL_1035)
 _IS_SUBDOMAIN = re.compile(_SUBDOMAIN)
 _IS_CASELESS = re.compile(_SUBDOMAIN, re.IGNORECASE | re.ASCII)
 _IS_KEY = re.compile(_KEY)
@@ -57,6 +59,18 @@ def dns_label(text: str, unit: Unit = "bytes") -> Sequence[str]:
         "and must start and end with an alphanumeric character"
     )
     return (*found, _regex(complaint, _LABEL, "my-name", "123-abc"))
+
+
+def dns_1035_label(text: str) -> Sequence[str]:
+    """Check a lowercase RFC 1035 label of at most 63 bytes, which begins with a letter: plurals, API versions."""
+    complaint = (
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+        "character, and end with an alphanumeric character"
+    )
+    found = _length(text, limits.DNS_LABEL_LENGTH, "characters")
+    if _IS_LABEL_1035.fullmatch(text):
+        return found
+    return [*found, _regex(complaint, _LABEL_1035, "my-name", "abc-123")]
 
 
 def dns_subdomain(text: str, unit: Unit = "bytes") -> list[str]:

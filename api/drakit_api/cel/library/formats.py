@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from drakit_api import formats, limits
+from drakit_api import formats
 from drakit_api.cel.library.urls import request_uri_problem
 from drakit_api.cel.values.declarations import overload, register
 from drakit_api.cel.values.values import NONE, Optional
@@ -18,12 +18,6 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DATETIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
-)
-_DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_DNS1035_COMPLAINT = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
-    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 
 
@@ -36,12 +30,6 @@ class Format:
 
 
 register(Format, "kubernetes.NamedFormat", strict=True, hashing="never")
-
-
-def _dns1035(text: str) -> list[str]:
-    maximum = limits.DNS_LABEL_LENGTH
-    problems = [f"must be no more than {maximum} bytes"] if formats.byte_length(text) > maximum else []
-    return problems if _DNS1035.fullmatch(text) else [*problems, _DNS1035_COMPLAINT]
 
 
 def _prefix(problems: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
@@ -88,11 +76,11 @@ def _is_datetime(text: str) -> bool:
 _FORMATS = {
     "dns1123Label": Format("DNS1123Label", formats.dns_label),
     "dns1123Subdomain": Format("DNS1123Subdomain", formats.dns_subdomain),
-    "dns1035Label": Format("DNS1035Label", _dns1035),
+    "dns1035Label": Format("DNS1035Label", formats.dns_1035_label),
     "qualifiedName": Format("QualifiedName", formats.label_key),
     "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(formats.dns_label)),
     "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(formats.dns_subdomain)),
-    "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(_dns1035)),
+    "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(formats.dns_1035_label)),
     "labelValue": Format("LabelValue", formats.label_value),
     "uri": Format("URI", _uri),
     "uuid": Format("uuid", _checked("does not match the UUID format", lambda text: bool(_UUID.fullmatch(text)))),
