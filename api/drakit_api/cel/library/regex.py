@@ -1,96 +1,35 @@
 """Regular expressions: ``matches`` of the standard library, ``find`` and ``findAll`` of Kubernetes.
 
-Source: ``k8s.io/apiserver`` v0.37 ``pkg/cel/library/regex.go``. Whoever may create a claim chooses the pattern, so the
-time to match must not explode as that of Python's ``re`` does: RE2, whose syntax Go's ``regexp`` has, is linear. What
-Go refuses beyond RE2 is refused here; RE2's complaints are put into Go's words. A pattern that takes RE2 more than
-1 MiB is too large, which Go would still take (``\\pL{100}``); others take from the budget as their programs are long.
+Source: ``k8s.io/apiserver`` v0.37 ``pkg/cel/library/regex.go``. A pattern takes from the budget as its program is long.
 """
 
 from __future__ import annotations
 
-import functools
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.declarations import overload
+from drakit_api.golang import regexps
 
 if TYPE_CHECKING:
     import re2
 
-_GO_WORDS = {
-    "missing )": "missing closing )",
-    "missing ]": "missing closing ]",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "bad repetition operator": "invalid nested repetition operator",
-    "invalid repetition size": "invalid repeat count",
-    "invalid perl operator": "invalid or unsupported Perl syntax",
-    "invalid named capture group": "invalid named capture",
-    "trailing \\": "trailing backslash at end of expression",
-}
-_MOST_MEMORY = 1024 * 1024
 # Bytes of the budget for an instruction; and how many steps of a search, bytes times instructions, for one of them.
 _INSTRUCTION = 32
 _STEPS = 4
 # The search for each next match may look at all that is left: so many bytes of it for one of the budget.
 _SCANNED = 16
-# Patterns of more characters than this are not remembered.
-_REMEMBERED = 1024
-_QUOTED_OR_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
-class Program(NamedTuple):
-    """A compiled pattern."""
-
-    regexp: re2._Regexp
-    size: int  # instructions
-
-
-def compile_pattern(pattern: str) -> Program:
+def compile_pattern(pattern: str) -> regexps.Program:
     """Compile a pattern, and charge its size to the budget. Raises ``CelRuntimeError`` in Go's words."""
-    program = _remembered(pattern) if len(pattern) <= _REMEMBERED else _compile(pattern)
+    try:
+        program = regexps.compile_pattern(pattern)
+    except regexps.RegexpError as error:
+        raise CelRuntimeError(str(error)) from None
     budget.spend(_INSTRUCTION * program.size)
     return program
-
-
-@functools.lru_cache(maxsize=128)
-def _remembered(pattern: str) -> Program:
-    return _compile(pattern)
-
-
-def _compile(pattern: str) -> Program:
-    import re2  # on first use: most selectors have no regular expression
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _MOST_MEMORY
-    try:
-        compiled = re2.compile(pattern, options)
-    except re2.error as error:
-        raise _refusal(*_complaint(pattern, error.args[0])) from None
-    if "\\C" in _QUOTED_OR_ESCAPED.findall(pattern):
-        raise _refusal("invalid escape sequence", "\\C")  # a single byte, which Go does not know
-    for name in compiled.groupindex:
-        if not name.isascii():
-            raise _refusal("invalid named capture", f"(?P<{name}>")
-    return Program(compiled, compiled._regexp.ProgramSize())
-
-
-def _complaint(pattern: str, said: bytes) -> tuple[str, str]:
-    """Return Go's error code, and the part of the pattern that it is about."""
-    code, _, fragment = said.decode(errors="replace").partition(": ")
-    if fragment in ("(?<=", "(?<!"):  # to Go, a bad name of a group
-        start = pattern.find(fragment)
-        end = pattern.find(">", start)
-        return "invalid named capture", pattern[start : end + 1 if end >= 0 else None]
-    if code.startswith("pattern too large"):
-        return "expression too large", pattern
-    return _GO_WORDS.get(code, code), fragment
-
-
-def _refusal(code: str, fragment: str) -> CelRuntimeError:
-    return CelRuntimeError(f"error parsing regexp: {code}: `{fragment}`")
 
 
 def matches(text: str, pattern: str) -> bool:
