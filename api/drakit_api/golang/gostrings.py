@@ -6,10 +6,13 @@ bytes. Sources: Go's ``strconv.Quote``, ``fmt`` and ``encoding/json``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+
+from drakit_api.golang.gofloats import general, json_text
 
 _ESCAPES = {
     '"': '\\"',
@@ -51,7 +54,23 @@ def _quoted(char: str) -> str:
 
 def to_json(value: Any) -> str:
     """Encode a value whose fields are already in Go's order, as ``json.Marshal`` does."""
-    return msgspec.json.encode(value).decode().translate(_HTML_SAFE)
+    return msgspec.json.encode(_with_floats(value)).decode().translate(_HTML_SAFE)
+
+
+def with_sorted_keys(value: Any) -> Any:
+    """Return a decoded JSON value with its keys in the order in which Go prints those of maps."""
+    if isinstance(value, dict):
+        return {key: with_sorted_keys(value[key]) for key in sorted(value)}
+    return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def _with_floats(value: Any) -> Any:
+    """Replace each finite float by its text, which msgspec would write as Python does: ``3.0``, ``1e16``."""
+    if isinstance(value, float):
+        return msgspec.Raw(json_text(value).encode()) if math.isfinite(value) else value
+    if isinstance(value, dict):
+        return {key: _with_floats(item) for key, item in value.items()}
+    return [_with_floats(item) for item in value] if isinstance(value, list) else value
 
 
 def formatted(value: Any) -> str:
@@ -62,4 +81,4 @@ def formatted(value: Any) -> str:
         return f"[{' '.join(map(formatted, value))}]"
     if value is None or isinstance(value, bool):
         return {None: "<nil>", True: "true", False: "false"}[value]
-    return str(value)
+    return general(value) if isinstance(value, float) and math.isfinite(value) else str(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 from drakit_api.formats import byte_length
 from drakit_api.golang.goerrors import aggregated
-from drakit_api.golang.gostrings import quote, to_json
+from drakit_api.golang.gostrings import formatted, quote, to_json
 
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"
@@ -23,6 +23,8 @@ FORBIDDEN = "FieldValueForbidden"
 TOO_LONG = "FieldValueTooLong"
 TOO_MANY = "FieldValueTooMany"
 INTERNAL = "InternalError"
+# A value of another type than its schema wants; the message is that of an invalid one.
+TYPE_INVALID = "FieldValueTypeInvalid"
 
 _TITLES = {
     REQUIRED: "Required value",
@@ -34,6 +36,7 @@ _TITLES = {
     TOO_LONG: "Too long",
     TOO_MANY: "Too many",
     INTERNAL: "Internal error",
+    TYPE_INVALID: "Invalid value",
 }
 
 Errors = Iterable["FieldError"]
@@ -66,6 +69,11 @@ def invalid_constant(path: str, value: str | None, detail: str) -> FieldError:
     return _error(INVALID, path, to_json(value), detail)
 
 
+def type_invalid(path: str, value: Any, detail: str) -> FieldError:
+    """Report a value that is not of the type that its schema wants."""
+    return _error(TYPE_INVALID, path, _shown(value), detail)
+
+
 def duplicate(path: str, value: Any) -> FieldError:
     """Report a value that must be unique and occurred before."""
     return _error(DUPLICATE, path, _shown(value), "")
@@ -74,6 +82,11 @@ def duplicate(path: str, value: Any) -> FieldError:
 def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError:
     """Report a value outside of an enumeration."""
     return _error(NOT_SUPPORTED, path, to_json(value), "supported values: " + ", ".join(map(quote, supported)))
+
+
+def not_supported_value(path: str, value: Any, supported: Sequence[str]) -> FieldError:
+    """Report a value of any type that is not in an enumeration, and shown as an invalid one is."""
+    return _error(NOT_SUPPORTED, path, _shown(value), "supported values: " + ", ".join(map(quote, supported)))
 
 
 def one_of(value: str, supported: Sequence[str], path: str, detail: str = "") -> Errors:
@@ -96,7 +109,11 @@ def forbidden(path: str, detail: str) -> FieldError:
 
 def too_long(path: str, maximum: int, unit: str = "bytes") -> FieldError:
     """Report a string of more than ``maximum`` bytes (or characters); the message does not repeat it."""
-    return _error(TOO_LONG, path, "", f"may not be more than {maximum} {unit}")
+    if maximum < 0:
+        return _error(TOO_LONG, path, "", "value is too long")
+    return _error(
+        TOO_LONG, path, "", f"may not be more than {maximum} {unit.removesuffix('s') if maximum == 1 else unit}"
+    )
 
 
 def at_most(text: str, maximum: int, path: str) -> Errors:
@@ -107,7 +124,8 @@ def at_most(text: str, maximum: int, path: str) -> Errors:
 
 def too_many(path: str, count: int, maximum: int) -> FieldError:
     """Report a list or map with too many items."""
-    return _error(TOO_MANY, path, str(count), f"must have at most {maximum} item{'s' * (maximum != 1)}")
+    detail = f"must have at most {maximum} item{'s' * (maximum != 1)}" if maximum >= 0 else "has too many items"
+    return _error(TOO_MANY, path, str(count), detail)
 
 
 def internal(path: str, detail: str) -> FieldError:
@@ -146,4 +164,6 @@ def _error(reason: str, path: str, shown: str, detail: str) -> FieldError:
 
 
 def _shown(value: Any) -> str:
-    return quote(value) if isinstance(value, str) else to_json(value)
+    if isinstance(value, str):
+        return quote(value)
+    return formatted(value) if isinstance(value, float) else to_json(value)
