@@ -54,23 +54,19 @@ def _quoted(char: str) -> str:
 
 def to_json(value: Any) -> str:
     """Encode a value whose fields are already in Go's order, as ``json.Marshal`` does."""
-    return msgspec.json.encode(_with_floats(value)).decode().translate(_HTML_SAFE)
+    return msgspec.json.encode(value).decode().translate(_HTML_SAFE)
 
 
-def with_sorted_keys(value: Any) -> Any:
-    """Return a decoded JSON value with its keys in the order in which Go prints those of maps."""
+def as_marshaled(value: Any) -> Any:
+    """Return a value, decoded from JSON without a type, such that ``to_json`` prints it as ``json.Marshal`` does.
+
+    Keys are sorted, and floats are texts: msgspec would write them as Python does (``3.0``, ``1e16``).
+    """
     if isinstance(value, dict):
-        return {key: with_sorted_keys(value[key]) for key in sorted(value)}
-    return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value
-
-
-def _with_floats(value: Any) -> Any:
-    """Replace each finite float by its text, which msgspec would write as Python does: ``3.0``, ``1e16``."""
-    if isinstance(value, float):
-        return msgspec.Raw(json_text(value).encode()) if math.isfinite(value) else value
-    if isinstance(value, dict):
-        return {key: _with_floats(item) for key, item in value.items()}
-    return [_with_floats(item) for item in value] if isinstance(value, list) else value
+        return {key: as_marshaled(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [as_marshaled(item) for item in value]
+    return msgspec.Raw(json_text(value).encode()) if isinstance(value, float) and math.isfinite(value) else value
 
 
 def formatted(value: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from drakit_api.golang.gostrings import to_json, with_sorted_keys
+from drakit_api.golang.gostrings import as_marshaled, to_json
 from drakit_api.structural.schema import Structural
 from drakit_api.validation.errors import FieldError, duplicate, invalid
 
@@ -90,19 +90,19 @@ def _below_list(schema: Structural) -> Search | None:
 
 def _repeated_in_set(value: list[Any], schema: Structural, path: str) -> Iterator[FieldError]:
     for place in _repeated(value):
-        yield duplicate(f"{path}[{place}]", with_sorted_keys(value[place]))
+        yield duplicate(f"{path}[{place}]", as_marshaled(value[place]))
 
 
 def _repeated_in_map(value: list[Any], schema: Structural, path: str) -> Iterator[FieldError]:
     for place, item in enumerate(value):
         if item is not None and not isinstance(item, dict):
-            yield invalid(f"{path}[{place}]", with_sorted_keys(item), "must be an object for an array of list-type map")
+            yield invalid(f"{path}[{place}]", as_marshaled(item), "must be an object for an array of list-type map")
             return
     keys = [{name: item[name] for name in schema.list_map_keys if item and name in item} for item in value]
     # A single key is compared by itself, several as one object.
     single = len(schema.list_map_keys) == 1
     for place in _repeated([next(iter(key.values()), _UNSPECIFIED) for key in keys] if single else keys):
-        yield duplicate(f"{path}[{place}]", with_sorted_keys(keys[place]))
+        yield duplicate(f"{path}[{place}]", as_marshaled(keys[place]))
 
 
 def _repeated(values: list[Any]) -> Iterator[int]:
@@ -112,7 +112,7 @@ def _repeated(values: list[Any]) -> Iterator[int]:
     counts: dict[Any, int] = {}
     for place, value in enumerate(values):
         # Objects are compared by their texts, scalars by type and value.
-        key = to_json(with_sorted_keys(value)) if isinstance(value, dict | list) else (type(value), value)
+        key = to_json(as_marshaled(value)) if isinstance(value, dict | list) else (type(value), value)
         counts[key] = counts.get(key, 0) + 1
         if counts[key] == 2:
             yield place

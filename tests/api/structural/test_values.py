@@ -204,3 +204,10 @@ def test_an_object_of_forty_fields_is_checked_quickly() -> None:
         assert validator.faults(obj) == []
     # It takes about 30 microseconds; the machine may be busy.
     assert (time.perf_counter() - start) / 100 < 0.002
+
+
+def test_values_are_shown_as_go_prints_them() -> None:
+    validator = Validator(structural({"enum": [{"b": 1e21, "a": 2.0}]}))
+    assert [error.message for error in validator.faults({"d": 1e6, "c": [0.5]})] == [
+        'Unsupported value: {"c":[0.5],"d":1000000}: supported values: "{\\"a\\":2,\\"b\\":1e+21}"'
+    ]
