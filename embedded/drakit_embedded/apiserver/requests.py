@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.statuses import Cause, bad_request, invalid
 
@@ -24,6 +25,7 @@ _TOO_LARGE = 2**63
 # Longer numbers are not parsed: leading zeros aside, they are too large.
 _MOST_DIGITS = 64
 _FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
+_NO_OPTIONS: ReadOnlyObject = {}
 NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
@@ -107,6 +109,13 @@ class Query:
             why = "missing unit in" if _AMOUNT.fullmatch(text) else "invalid"
             fault = f"time: {why} duration {quote(text)}"
             raise bad_request(f"invalid timeout specified in the request URL - {fault}")
+
+    def options(self) -> ReadOnlyObject:
+        """Read the fields of CreateOptions and UpdateOptions, without those that are empty."""
+        if not self._values:
+            return _NO_OPTIONS
+        found: Object = {key: self._values[key] for key in ("fieldManager", "fieldValidation") if self._values.get(key)}
+        return {"dryRun": self.texts("dryRun"), **found} if "dryRun" in self._values else found
 
     def dry_run(self, options: str, *, applying: bool = False) -> bool:
         """Check whether nothing is to be stored. Checks the other options, too; ``options`` names their kind."""

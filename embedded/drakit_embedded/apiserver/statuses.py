@@ -252,6 +252,12 @@ def incomplete_request() -> StatusError:
     return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
 
 
+def deadline_exceeded() -> StatusError:
+    """Build the 504 for a request that took too long (k8s.io/apiserver/pkg/endpoints/handlers/finisher)."""
+    why = "request did not complete within requested timeout - context deadline exceeded"
+    return StatusError(504, "Timeout", f"Timeout: {why}", {})
+
+
 def internal(why: str) -> StatusError:
     """Build the 500 for a failure of the server, or of something that it depends on."""
     details = {"causes": [{"message": why}]}

@@ -8,6 +8,7 @@ after the other, because each thread more would make the loop wait longer for it
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import sys
 import threading
@@ -48,7 +49,7 @@ class Background:
         return done.result()
 
     def _begin(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        return asyncio.get_running_loop().run_in_executor(self._pool, _do, work)
+        return asyncio.get_running_loop().run_in_executor(self._pool, contextvars.copy_context().run, _do, work)
 
     def close(self) -> None:
         """Drop waiting work and begin no more; what runs is not waited for."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.registry.strategy import WritableCluster
 from drakit_embedded.apiserver.scheme.kinds import Kind
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 _UNKNOWN = "Unknown"
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
 class GuardedCluster(WritableCluster, Protocol):
@@ -28,6 +29,10 @@ class GuardedCluster(WritableCluster, Protocol):
 
     def equivalents(self, kind: Kind) -> Sequence[Kind]:
         """List the other kinds in which the objects of a kind are served: its versions, and Events in two groups."""
+
+
+def untold(warning: str) -> None:
+    """Drop a warning: nobody sent the request."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,14 @@ class Attributes:
     verb: str = ""
     # The name in the path of an update that creates the object; authorizers check it.
     instead: str = ""
+    # The fields of its options (``fieldManager``, say), as the client gave them.
+    options: ReadOnlyObject = field(default_factory=dict)
+    # Tells the client something that does not keep the write from being made.
+    warn: Callable[[str], None] = untold
+    # Whether a webhook or a policy has changed the object, so that the others may want to see it once more.
+    changed: bool = False
+    # Which run of the mutating chain it is: 0, or 1 after such a change.
+    round: int = 0
     # Called with the write, once nothing can refuse it any more.
     effects: list[Callable[[], None]] = field(default_factory=list)
 
@@ -64,6 +77,19 @@ class Attributes:
     def request_namespace(self) -> str:
         """The namespace of the request, which for a Namespace is its own name (endpoints/request/requestinfo.go)."""
         return self.name if self.resource == ("", "namespaces") else self.namespace
+
+    @property
+    def operation_options(self) -> Object | None:
+        """The options as an object of their kind; a CONNECT has none."""
+        kind = _OPTIONS.get(self.operation)
+        return {"kind": kind, "apiVersion": "meta.k8s.io/v1", **self.options} if kind is not None else None
+
+    def replace(self, changed: Object) -> None:
+        """Put what a webhook or a policy made of the object in its place; whoever holds the object sees it."""
+        assert self.object is not None
+        self.object.clear()
+        self.object.update(changed)
+        self.changed = True
 
     def refused(self, why: str) -> StatusError:
         """Build the 403 of an admission plugin (k8s.io/apiserver/pkg/admission/errors.go)."""

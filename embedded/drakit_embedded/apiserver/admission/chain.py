@@ -15,6 +15,7 @@ from drakit_embedded.apiserver.admission import (
     resource_quota,
     role_escalation,
     service_account,
+    tidying,
     toleration_seconds,
 )
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster, Operation
@@ -94,8 +95,16 @@ class Admission:
         self._mutating, self._validating = Chain(MUTATING), Chain(VALIDATING)
 
     def admit(self, attributes: Attributes, cluster: GuardedCluster) -> None:
-        """Run the mutating plugins, before the rules of the kind; they may change ``attributes.object``."""
+        """Run the mutating plugins, before the rules of the kind; they may change ``attributes.object``.
+
+        If webhooks or policies have changed it, all run once more (k8s.io/apiserver/pkg/admission/reinvocation.go).
+        """
+        before = tidying.managed_fields(attributes)
         self._mutating.run(attributes, cluster)
+        if attributes.changed:
+            attributes.round = 1
+            self._mutating.run(attributes, cluster)
+            tidying.tidy(attributes, before)
 
     def validate(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Run the validating plugins, after those rules, on the object as it would be stored."""

@@ -70,6 +70,11 @@ class Call:
         # Bytes of the body, once it has been read.
         self._sent = 0
 
+    def anew(self) -> Call:
+        """Forget what a run of this request has told the client; returns the call itself."""
+        self.warnings = list(self.served.warnings)
+        return self
+
     @property
     def key(self) -> Key:
         """Namespace and name."""
@@ -91,7 +96,12 @@ class Call:
         ``options`` is their kind (CreateOptions, say). No write is made without: that is why this reads ``dryRun``.
         """
         dry_run = self.query.dry_run(options, applying=applying)
-        return Intent(self.user, self.writer(subresource), verb, dry_run)
+        writer = self.writer(subresource)
+        return Intent(self.user, writer, verb, dry_run, options=self.query.options(), warn=self.warnings.append)
+
+    def deletion(self) -> Intent:
+        """Build the intent of a delete, whose options are read elsewhere."""
+        return Intent(self.user, warn=self.warnings.append)
 
     def record(self) -> Record:
         """Look up the object that the path names.

@@ -12,7 +12,6 @@ import msgspec
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.registry.catalog import Served
@@ -62,9 +61,7 @@ def answer(api: Api, served: Served, account: Record, obj: Object, intent: Inten
     wanted = bodies.shaped(obj, _Shape, "TokenRequest")
     namespace, name = account.key
     statuses.check_namespace(wanted.metadata.namespace, namespace)
-    request = Attributes(
-        intent.user, "CREATE", served.kind, namespace, name, obj, subresource="token", dry_run=intent.dry_run
-    )
+    request = intent.attributes("CREATE", served.kind, account.key, obj, subresource="token")
     api.admission.admit(request, api)
     _check_metadata(wanted.metadata, account)
     spec = wanted.spec

@@ -1,7 +1,8 @@
 """From a target and a method to an answer: the verbs of the API.
 
 Reads and writes are synchronous once the body is there, and long ones are made in threads (``Call.read``,
-``Call.write``); only watches and container logs take time.
+``Call.write``); only watches and container logs take time. A request that needs answers from other programs, as from
+webhooks, is run again from its verb on once they are there (``reruns``).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
+from drakit_embedded.apiserver.reruns import driver
 from drakit_embedded.apiserver.scheme import stored_only
 from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS
 from drakit_embedded.apiserver.storage.store import Record
@@ -49,7 +51,7 @@ async def serve(call: Call) -> web.StreamResponse:
     try:
         if call.query.given("timeout") and not _is_long(call):
             call.query.check_timeout()
-        return await handler(call)
+        return await driver.settled(lambda: handler(call.anew()))
     except statuses.StatusError as error:
         error.warnings = call.warnings
         raise
@@ -97,7 +99,7 @@ def _check_scope(call: Call) -> None:
 
 async def _review(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions", "binding" if call.served.kind.plural == "bindings" else "")
-    return answer(_encode(await reviews.review(call.api, call.served, call, intent)), 201)
+    return call.answer(_encode(await reviews.review(call.api, call.served, call, intent)), 201)
 
 
 async def _list(call: Call) -> web.StreamResponse:
@@ -163,7 +165,8 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
     page = await _page(call, options)
     stretch = Stretch()
     for record in page.records:
-        await call.api.turns.take(partial(_delete_listed, call, record, wanted), len(record.body))
+        delete = partial(_delete_listed, call, record, wanted)
+        await driver.settled(partial(call.api.turns.take, delete, len(record.body)))
         await stretch.pause()
     # Answer with the objects as listed, not as deleted (DeleteCollection in registry/generic/registry/store.go).
     return call.answer(form.many(*page).whole())
@@ -171,7 +174,7 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
 
 def _delete_listed(call: Call, record: Record, wanted: deletes.Options) -> None:
     if record.key in call.served.collection.records:
-        deletes.delete(call.api, call.served, record.key, wanted, user=call.user)
+        deletes.delete(call.api, call.served, record.key, wanted, call.deletion(), listed=True)
 
 
 async def _get(call: Call) -> web.StreamResponse:
@@ -240,7 +243,7 @@ def _patched(call: Call, patch: patches.Patch, intent: Intent, subresource: str)
 async def _delete(call: Call) -> web.StreamResponse:
     wanted = deletes.options(await call.body(), call.content_type, call.query)
     form = call.form()
-    done = await call.write(lambda: deletes.delete(call.api, call.served, call.key, wanted, user=call.user))
+    done = await call.write(lambda: deletes.delete(call.api, call.served, call.key, wanted, call.deletion()))
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
         return call.answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
@@ -292,28 +295,29 @@ async def _patch_scale(call: Call) -> web.StreamResponse:
 
 async def _scaled(call: Call, wanted: Callable[[], Object], intent: Intent) -> web.StreamResponse:
     scaled = await call.write(lambda: scales.set_replicas(call.api, call.served, call.key, wanted(), intent))
-    return answer(_encode(scaled), warnings=[call.served.stored_only] if call.served.stored_only else ())
+    call.warnings += [call.served.stored_only] if call.served.stored_only else ()
+    return call.answer(_encode(scaled))
 
 
 async def _bind(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions", "binding")
     obj = await call.raw_object("Binding")
     await call.write(lambda: podverbs.bind(call.api, call.served, call.key, obj, intent))
-    return answer(_encode(podverbs.SUCCESS), 201)
+    return call.answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _evict(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions", "eviction")
     obj = await call.raw_object("Eviction")
     await call.write(lambda: podverbs.evict(call.api, call.served, call.key, obj, intent))
-    return answer(_encode(podverbs.SUCCESS), 201)
+    return call.answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _finalize(call: Call) -> web.StreamResponse:
     intent = call.intent("UpdateOptions", "finalize")
     obj = await call.object(named=True)
     written = await call.write(lambda: writes.finalize(call.api, call.served, call.key, obj, intent))
-    return answer(forms.Plain(call.served).one(written.record))
+    return call.answer(forms.Plain(call.served).one(written.record))
 
 
 async def _log(call: Call) -> web.StreamResponse:
@@ -324,7 +328,7 @@ async def _token(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions", "token")
     obj = await call.raw_object("TokenRequest")
     made = token_requests.answer(call.api, call.served, call.record(), obj, intent)
-    return answer(_encode(made), 201)
+    return call.answer(_encode(made), 201)
 
 
 _REVIEW = {"POST": _review}

@@ -68,11 +68,15 @@ def read(content: list[Entry]) -> list[Entry]:
         MalformedEntries: if one of them cannot be an entry.
     """
     found: dict[Identity, Entry] = {}
-    for entry in content:
-        if entry.get("operation") not in (UPDATE, APPLY) or not entry.get("apiVersion"):
-            raise MalformedEntries("operation or apiVersion is missing")
-        if entry.get("fieldsType") != _FIELDS_TYPE:
-            raise MalformedEntries("fieldsType is not FieldsV1")
+    for index, entry in enumerate(content):
+        if entry.get("operation") not in (UPDATE, APPLY):
+            raise MalformedEntries("operation must be `Apply` or `Update`")
+        if not entry.get("apiVersion"):
+            raise MalformedEntries("apiVersion must not be empty")
+        form = entry.get("fieldsType") or ""
+        if form != _FIELDS_TYPE:
+            what = f"invalid fieldsType {quote(form)}" if form else "missing fieldsType"
+            raise MalformedEntries(f"{what} in managed fields entry {index}")
         try:
             fields = fieldsets.parsed(entry.get("fieldsV1") or {})
         except elements.MalformedElement as error:

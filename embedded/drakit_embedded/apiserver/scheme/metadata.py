@@ -1,4 +1,7 @@
-"""What the server itself puts into metadata: times, UIDs and generated names."""
+"""What the server itself puts into metadata: times, UIDs and generated names.
+
+All of it is made up once for a request, however often the request is run (``reruns``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import secrets
 import time
 import uuid
 from typing import Any
+
+from drakit_embedded.apiserver.reruns import memory
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
@@ -17,7 +22,7 @@ _clock: tuple[int, str] = (0, "")
 def timestamp(offset: int = 0) -> str:
     """Print the time now, or ``offset`` seconds later, as ``metav1.Time`` does."""
     global _clock
-    now = int(time.time())
+    now = memory.now()
     if offset:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now + offset))
     if _clock[0] != now:
@@ -27,6 +32,10 @@ def timestamp(offset: int = 0) -> str:
 
 def new_uid() -> str:
     """Generate a random UID."""
+    return memory.once("uid", _uid)
+
+
+def _uid() -> str:
     return str(uuid.uuid4())
 
 
@@ -61,4 +70,18 @@ def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> l
 
 def random_suffix() -> str:
     """Generate five random characters that spell no word."""
+    return memory.once("suffix", _suffix)
+
+
+def _suffix() -> str:
     return "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
+
+
+def random_below(limit: int) -> int:
+    """Choose a number from 0 on, below ``limit``."""
+    return memory.once("number", _number) % limit
+
+
+def _number() -> int:
+    # So many bits that the remainder is as good as evenly distributed.
+    return secrets.randbits(128)

@@ -18,22 +18,21 @@ from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ObjectMeta
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import Query, dry_run_faults
 from drakit_embedded.apiserver.scheme import metadata, structures
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import preconditions
+from drakit_embedded.apiserver.writing.intent import OWN, Intent
 
 _KIND = "DeleteOptions"
 _NANOS = 1_000_000_000
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
-class PreconditionsShape(msgspec.Struct):
+class PreconditionsShape(msgspec.Struct, omit_defaults=True):
     """metav1.Preconditions."""
 
     uid: str | None = None
@@ -48,6 +47,11 @@ class Options(msgspec.Struct):
     orphanDependents: bool | None = None
     propagationPolicy: str | None = None
     dryRun: list[str] | None = None
+
+    def fields(self) -> Object:
+        """Build the object of the options, without what was not asked for."""
+        found: Object = msgspec.to_builtins(self)
+        return {key: value for key, value in found.items() if value is not None and value != []}
 
 
 class Deleted(NamedTuple):
@@ -107,9 +111,9 @@ def _check(found: Options) -> None:
 
 
 def delete(
-    api: Api, served: Served, key: Key, wanted: Options, *, user: User = LOOPBACK, admitted: bool = False
+    api: Api, served: Served, key: Key, wanted: Options, intent: Intent = OWN, *, listed: bool = False
 ) -> Deleted:
-    """DELETE of one object; ``admitted`` is for what an admitted eviction deletes."""
+    """DELETE of one object; ``listed`` if the client named the collection. ``wanted`` says whether it is a dry run."""
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
@@ -119,8 +123,9 @@ def delete(
     begun = _begin(served, obj, wanted)
     if begun is _Begun.PENDING:
         return Deleted(record, False)
-    if not admitted:
-        request = Attributes(user, "DELETE", served.kind, *key, old=before, dry_run=bool(wanted.dryRun))
+    if not intent.admitted:
+        request = intent.attributes("DELETE", served.kind, (key[0], "" if listed else key[1]), old=before)
+        request.dry_run, request.options = bool(wanted.dryRun), wanted.fields()
         api.admission.admit(request, api)
         api.admission.validate(request, api)
     if begun is _Begun.NOT and not obj["metadata"].get("finalizers"):

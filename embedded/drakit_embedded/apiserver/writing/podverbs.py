@@ -10,7 +10,6 @@ from drakit_api.core import conditions
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
@@ -86,7 +85,7 @@ def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Non
 
 
 def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, intent: Intent) -> None:
-    request = Attributes(intent.user, "CREATE", served.kind, *key, obj, subresource=subresource, dry_run=intent.dry_run)
+    request = intent.attributes("CREATE", served.kind, key, obj, subresource=subresource)
     api.admission.admit(request, api)
     api.admission.validate(request, api)
 
@@ -140,7 +139,7 @@ def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> No
         if asked.resourceVersion is not None:
             # The version was checked before the object was changed here.
             asked.resourceVersion = str(marked.version)
-    deletes.delete(api, served, key, options, admitted=True)
+    deletes.delete(api, served, key, options, Intent(admitted=True))
 
 
 def _dry_run(options: deletes.Options, intent: Intent) -> list[str]:

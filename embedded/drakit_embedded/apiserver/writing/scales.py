@@ -60,8 +60,17 @@ def _selector(spec: Object) -> Object:
 
 
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
-    """Set the replicas; the Scale as it is then."""
+    """Set the replicas; the Scale as it is then. Admission sees Scales, not the whole object.
+
+    ScaleREST.Update of k8s.io/kubernetes/pkg/registry/apps/deployment/storage/storage.go.
+    """
     kind, name = served.kind, key[1]
+    record = served.collection.records.get(key)
+    if record is None:
+        raise statuses.absent(kind.plural, kind.group, name)
+    bodies.shaped(wanted, _Shape, "Scale")
+    request = intent.attributes("UPDATE", kind, key, wanted, _plain(scale(served, record)), "scale")
+    api.admission.admit(request, api)
     given = bodies.shaped(wanted, _Shape, "Scale")
     replicas, meta = (given.spec or _Spec()).replicas or 0, given.metadata or _Metadata()
     if replicas < 0:
@@ -77,6 +86,14 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
             if entries := scaling.after(intent.writer, entries, before=before, now=replicas):
                 obj["metadata"]["managedFields"] = entries
         obj["spec"]["replicas"] = replicas
+        request.object = {**(request.old or {}), "spec": {"replicas": replicas} if replicas else {}}
+        api.admission.validate(request, api)
         return obj
 
-    return scale(served, writes.update(api, served, key, change, replace(intent, writer=None)).record)
+    admitted = replace(intent, writer=None, admitted=True)
+    return scale(served, writes.update(api, served, key, change, admitted).record)
+
+
+def _plain(obj: Object) -> Object:
+    """Leave out what says of which type an object is, as everywhere inside the server."""
+    return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}

@@ -92,9 +92,11 @@ def create(
     if intent.writer is not None:
         updates.track(intent.writer, None, obj)
     place = namespace or "", meta.get("name", "")
-    request = Attributes(user, "CREATE", kind, *place, obj, dry_run=intent.dry_run, instead=instead)
+    request = intent.attributes("CREATE", kind, place, obj, instead=instead)
     api.admission.admit(request, api)
+    meta = obj["metadata"]
     _bring_up(served, obj, api, dry_run=intent.dry_run)
+    request.name = meta["name"]
     if instead and not user.superuser:
         right = Access(user, "create", kind.group, kind.plural, namespace=namespace or "", name=instead)
         api.authorizer.check(right)
@@ -203,9 +205,7 @@ def update(
     _share_spec(served, new, old)
     if intent.writer is not None:
         updates.track(intent.writer, old, new)
-    request = Attributes(
-        intent.user, "UPDATE", served.kind, *key, new, old, subresource, intent.dry_run, verb=intent.verb
-    )
+    request = intent.attributes("UPDATE", served.kind, key, new, old, subresource)
     if not intent.admitted:
         api.admission.admit(request, api)
     _check_identity(served, new, old)

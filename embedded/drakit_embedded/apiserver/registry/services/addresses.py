@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/registry/core/service/ipallocator/{cidrallocator,ipallocat
 from __future__ import annotations
 
 import ipaddress
-import secrets
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -65,7 +64,7 @@ def _candidates() -> Iterator[str]:
     """Iterate over all addresses from a random one on, those reserved for users last."""
     last = RANGE.num_addresses - 2
     for low, high in ((1 + _KEPT_FREE, last), (1, _KEPT_FREE)):
-        start = low + secrets.randbelow(high - low + 1)
+        start = low + metadata.random_below(high - low + 1)
         for offset in chain(range(start, high + 1), range(low, start)):
             yield str(RANGE[offset])
 

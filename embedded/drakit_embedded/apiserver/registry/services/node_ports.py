@@ -6,12 +6,12 @@ k8s.io/kubernetes/pkg/registry/core/service/portallocator/{allocator,operation}.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Set
 from itertools import chain
 
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.services import service_types
+from drakit_embedded.apiserver.scheme import metadata
 
 _FIRST, _LAST = 30000, 32767
 # Allocated last, so that users can ask for them (calculateRangeOffset).
@@ -60,7 +60,7 @@ class Operation:
 
     def _free(self) -> int:
         for low, high in ((_FIRST + _KEPT_FREE, _LAST), (_FIRST, _FIRST + _KEPT_FREE - 1)):
-            start = low + secrets.randbelow(high - low + 1)
+            start = low + metadata.random_below(high - low + 1)
             for port in chain(range(start, high + 1), range(low, start)):
                 if port not in self._taken and port not in self._mine:
                     return port
