@@ -16,8 +16,9 @@ from drakit_api.cel.checking.checker import check
 from drakit_api.cel.checking.environment import Environment
 from drakit_api.cel.cost import device_sizes
 from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
+from drakit_api.cel.cost.estimate import cost_bound as cost_bound
 from drakit_api.cel.cost.metered import compile_metered
-from drakit_api.cel.cost.ranges import MAX, Sizes
+from drakit_api.cel.cost.ranges import Sizes
 from drakit_api.cel.errors import CelCompileError, CostExceeded
 from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.evaluation.comprehensions import Closure
@@ -55,13 +56,23 @@ def new(expression: str, *, consumable_capacity: bool, list_attributes: bool, in
     return checked(expression, known)
 
 
-def planned(tree: Node, layout: Layout = device.LAYOUT, sizes: Sizes = device_sizes.of_path) -> tuple[Closure, int]:
-    """Compile a tree into a function and the number of frame slots it needs after those of the layout.
+def planned(tree: Node) -> tuple[Closure, int]:
+    """Compile a tree into a function and the number of frame slots it needs after those of the device.
 
     The function counts its cost while it runs if it could exceed the cost limit.
     """
     with _bounded():
-        return compile_metered(tree, layout) if cost_bound(tree, sizes) > LIMIT else compile_tree(tree, layout)
+        compile_ = compile_metered if _may_cost_too_much(tree, device_sizes.of_path) else compile_tree
+        return compile_(tree, device.LAYOUT)
+
+
+def plain(tree: Node, layout: Layout) -> tuple[Closure, int]:
+    """Compile a tree as ``planned`` does, into a function that does not count its cost.
+
+    Raises ``CelProgramError`` for what upstream refuses when it plans the evaluation.
+    """
+    with _bounded():
+        return compile_tree(tree, layout)
 
 
 def metered(tree: Node, layout: Layout) -> tuple[Closure, int]:
@@ -90,11 +101,11 @@ def _bounded() -> Iterator[None]:
         raise CelCompileError(f"compilation failed: ERROR: <input>:-1:0: {message}") from None
 
 
-def cost_bound(tree: Node, sizes: Sizes) -> int:
-    """Compute a cost that no evaluation exceeds: the estimate, unless that is wrong.
+def _may_cost_too_much(tree: Node, sizes: Sizes) -> bool:
+    """Tell whether the cost has to be counted: the estimate is above the limit, or wrong.
 
     Upstream takes ``flatten`` to return as many elements as the outer list has.
     """
-    if any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree)):
-        return MAX
-    return greatest_cost(tree, sizes)
+    if greatest_cost(tree, sizes) > LIMIT:
+        return True
+    return any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree))

@@ -1,4 +1,4 @@
-"""What can go wrong with a selector, in the words of cel-go, so that users recognize what a real cluster would say."""
+"""What can go wrong with an expression, in the words of cel-go, so that users recognize what a real cluster says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_PROBLEMS = 100
 
 
 class CelError(ValueError):
-    """Base of everything that a selector can raise."""
+    """Base of everything that an expression can raise."""
 
 
 class CelCompileError(CelError):
@@ -28,7 +28,7 @@ class CelProgramError(CelCompileError):
 
 
 class CelRuntimeError(CelError):
-    """The expression failed on this device, for example ``no such key: model``."""
+    """The expression failed on these values, for example ``no such key: model``."""
 
 
 def succeeds(function: Callable[..., object], *arguments: object) -> bool:
@@ -42,6 +42,10 @@ def succeeds(function: Callable[..., object], *arguments: object) -> bool:
 
 class CostExceeded(Exception):
     """The evaluation cost more than the limit. Not a ``CelRuntimeError``, which ``||`` would absorb."""
+
+
+class OutOfBudget(CelError):
+    """The evaluations that share a budget cost more together than they may."""
 
 
 class Panic(Exception):

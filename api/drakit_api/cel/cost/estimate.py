@@ -35,7 +35,7 @@ from drakit_api.cel.syntax.tree import (
     Node,
     Select,
 )
-from drakit_api.cel.syntax.visitor import Visitor
+from drakit_api.cel.syntax.visitor import Visitor, walk
 from drakit_api.cel.values.types import STRING, Type, is_optional
 
 LIMIT = limits.CEL_EXPRESSION_COST
@@ -44,6 +44,17 @@ LIMIT = limits.CEL_EXPRESSION_COST
 def greatest_cost(tree: Node, known_sizes: KnownSizes) -> int:
     """Compute the greatest cost of a checked expression, in CEL's cost units."""
     return _Coster(known_sizes).visit(tree).greatest
+
+
+def cost_bound(tree: Node, known_sizes: KnownSizes) -> int:
+    """Compute a cost that no evaluation of a checked expression exceeds.
+
+    Upstream takes ``flatten`` to return as many elements as the outer list has, and selections from what is of unknown
+    type to be free.
+    """
+    if any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree)):
+        return MAX
+    return _Bounder(known_sizes).visit(tree).greatest
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +307,20 @@ class _Coster(Visitor[Range]):
 
     def _set_entries(self, node: Comprehension, element: Range) -> None:
         self._entries[id(node)] = _Entries("list", ONE, NOTHING.or_else(element))
+
+
+class _Bounder(_Coster):
+    """The same, with what selections from unknown types, and from results of calls, cost when they are evaluated."""
+
+    def select(self, node: Select) -> Range:
+        return super().select(node).plus(_SELECTION)
+
+    def call(self, node: Call) -> Range:
+        cost = super().call(node)
+        return cost.plus(_SELECTION) if node.function in ("_[_]", "_[?_]") else cost
+
+
+_SELECTION = fixed(2)
 
 
 def _is_scalar(t: Type) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import budget
+from drakit_api.cel.values import associative, budget
 from drakit_api.cel.values.declarations import Overload, overload
 from drakit_api.cel.values.equality import equal, is_equal, is_unequal
 from drakit_api.cel.values.keys import MISSING, has_key, lookup
@@ -22,6 +22,7 @@ from drakit_api.cel.values.values import (
     NONE,
     NUMBERS,
     UINT_MAX,
+    Associative,
     Concatenated,
     Duration,
     Optional,
@@ -225,6 +226,8 @@ def _negate(value: bool) -> bool:
 
 
 def _concatenate(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
+    if type(left) is Associative:
+        return associative.union(left, right)
     return Concatenated(left, right) if left and right else left or right
 
 

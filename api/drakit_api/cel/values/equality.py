@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import budget
+from drakit_api.cel.values import associative, budget
 from drakit_api.cel.values.keys import MISSING, lookup, map_keys
 from drakit_api.cel.values.values import (
     LISTS,
@@ -21,7 +21,9 @@ from drakit_api.cel.values.values import (
     NONE,
     NUMBERS,
     STRICT,
+    Associative,
     Concatenated,
+    Lazy,
     Optional,
     Struct,
     no_such_overload,
@@ -77,7 +79,7 @@ def _equal(left: Any, right: Any) -> bool:
     if kind in LISTS:
         return other in LISTS and _equal_lists(left, right)
     if kind in MAPS:
-        return other in MAPS and _equal_maps(left, right) and (kind is not Struct or _same_struct(left, right))
+        return other in MAPS and _equal_objects(left, right)
     if kind is not other:
         if kind in STRICT:
             raise no_such_overload()
@@ -94,6 +96,8 @@ def _equal_lists(left: Sequence[Any], right: Sequence[Any]) -> bool:
         return False
     if type(left) is Concatenated:
         return _equal_concatenated(left, right)
+    if type(left) is Associative:
+        return associative.equal(left, right, _elements_equal)
     return all(map(_may_be_equal, left, right))
 
 
@@ -111,8 +115,12 @@ def _equal_concatenated(left: Sequence[Any], right: Sequence[Any]) -> bool:
     return True
 
 
-def _same_struct(left: Struct, right: Any) -> bool:
-    return type(right) is Struct and left.name == right.name
+def _equal_objects(left: Any, right: Any) -> bool:
+    if type(left) is Lazy:
+        return left.level.equal(left, right)
+    if type(left) is Struct and (type(right) is not Struct or left.name != right.name):
+        return False
+    return _equal_maps(left, right)
 
 
 def _equal_maps(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> bool:

@@ -7,9 +7,9 @@ its map; everything else has a class here. Python's ``True == 1`` must not leak:
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, Protocol, overload
 
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.values import budget
@@ -155,9 +155,60 @@ class Struct(Named):
         self.name = name
 
 
+class Level(Protocol):
+    """How the parts of a ``Lazy`` map come about."""
+
+    def read(self, raw: Mapping[str, Any], key: str) -> Any:
+        """Make the value of a key. Raises ``KeyError`` if there is none, ``CelRuntimeError`` if it cannot be made."""
+
+    def keys(self, raw: Mapping[str, Any]) -> Iterable[str]:
+        """List the keys."""
+
+    def equal(self, left: Lazy, right: Any) -> bool:
+        """Evaluate ``left == right``, where ``left`` is of this level."""
+
+
+class Lazy(Named):
+    """A map whose values are made when they are first asked for."""
+
+    __slots__ = ("level", "raw")
+
+    def __init__(self, level: Level, raw: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.level, self.raw = level, raw
+
+    def __missing__(self, key: str) -> Any:
+        value = self[key] = self.level.read(self.raw, key)
+        return value
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.level.keys(self.raw))
+
+    def values(self) -> Iterable[Any]:  # type: ignore[override]  # nothing here needs a view
+        """Make all values."""
+        return [self[key] for key in self]
+
+    def items(self) -> Iterable[tuple[str, Any]]:  # type: ignore[override]
+        """Make all values, and pair them with their keys."""
+        return [(key, self[key]) for key in self]
+
+
+class Associative(list[Any]):
+    """A list in which each element occurs once: by the values of some ``keys``, or, in a set, as a whole."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, elements: Iterable[Any], keys: tuple[str, ...]) -> None:
+        super().__init__(elements)
+        self.keys = keys
+
+
 EMPTY: Final = Named()
-LISTS: Final = (list, Concatenated)
-MAPS: Final = (dict, Named, Domains, Struct)
+LISTS: Final = (list, Concatenated, Associative)
+MAPS: Final = (dict, Named, Domains, Struct, Lazy)
 NUMBERS: Final = frozenset({int, float, Uint})
 _GO_TYPES = {
     bool: "types.Bool",
@@ -173,6 +224,7 @@ _GO_TYPES = {
     TypeValue: "*types.Type",
     list: "*types.baseList",
     Concatenated: "*types.concatList",
+    Associative: "*types.baseList",
     dict: "*types.baseMap",
     Quantity: "cel.Quantity",
     Semver: "cel.Semver",
@@ -187,9 +239,11 @@ _NAMES: dict[type, str] = {
     type(None): "null_type",
     list: "list",
     Concatenated: "list",
+    Associative: "list",
     dict: "map",
     Named: "map",
     Domains: "map",
+    Lazy: "map",
     Timestamp: "google.protobuf.Timestamp",
     Duration: "google.protobuf.Duration",
     Optional: "optional_type",
