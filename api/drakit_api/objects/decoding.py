@@ -94,8 +94,31 @@ def decode_struct(
     return decoded
 
 
+def decode_part(types: Schema, struct: str, value: Any, go: str) -> tuple[Any, list[str]]:
+    """Decode a part of an object; return it and the paths of its unknown fields, which are left out.
+
+    ``go`` is the name of its type in Go. Raises ``DecodeError`` with the decoder's own words.
+    """
+    if not isinstance(value, dict):
+        raise DecodeError(f"json: cannot unmarshal {name_of(value)} into Go value of type {go}")
+    notes = _Notes(value)
+    try:
+        decoded = _root_decoder(types, struct, go)(value, notes)
+    except _Abort as error:
+        raise DecodeError(str(error)) from None
+    if notes.wrong_type:
+        raise DecodeError(notes.wrong_type)
+    if not notes.unknown:
+        return decoded, []
+    strict = _strict_errors(types, Type("struct", "", struct=struct), value, "")
+    return decoded, [path for what, path in strict if what == "unknown"]
+
+
 def _complaints(types: Schema, struct: str, obj: dict[str, Any]) -> tuple[str, ...]:
-    found = dict.fromkeys(_strict_errors(types, Type("struct", "", struct=struct), obj, ""))
+    found = dict.fromkeys(
+        f"{what} field {quote(path)}"
+        for what, path in _strict_errors(types, Type("struct", "", struct=struct), obj, "")
+    )
     first = [obj.complaint] if isinstance(obj, Repeated) and obj.complaint else []
     return (*first, *tuple(found)[:_MAX_UNKNOWN])
 
@@ -195,8 +218,8 @@ def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) ->
     return decode_list if kind.shape == "list" else decode_map
 
 
-def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator[str]:
-    """Yield what strict decoding says of a value: each unknown field, and each that stands a second time."""
+def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield what strict decoding says of a value: the path of each field that is unknown, or there a second time."""
     if kind.shape == "list" and kind.item is not None:
         for index, item in enumerate(value or ()):
             yield from _strict_errors(types, kind.item, item, f"{path}[{index}]")
@@ -204,22 +227,22 @@ def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator
         for key, item, again in pairs(value):
             inner = f"{path}.{key}"
             if again:
-                yield f"duplicate field {quote(inner)}"
+                yield "duplicate", inner
             yield from _strict_errors(types, kind.item, item, inner)
     elif kind.shape == "struct":
         yield from _strict_errors_of_fields(types, kind.struct, value, path)
 
 
-def _strict_errors_of_fields(types: Schema, struct: str, value: Any, path: str) -> Iterator[str]:
+def _strict_errors_of_fields(types: Schema, struct: str, value: Any, path: str) -> Iterator[tuple[str, str]]:
     known = {field.name: field.type for field in types.flat_fields(struct)}
     for key, item, again in pairs(value):
         inner = f"{path}.{key}" if path else key
         if again and (key in known or (not path and key in _OF_THE_TYPE)):
-            yield f"duplicate field {quote(inner)}"
+            yield "duplicate", inner
         if key in known:
             yield from _strict_errors(types, known[key], item, inner)
         elif path or key not in _OF_THE_TYPE:
-            yield f"unknown field {quote(inner)}"
+            yield "unknown", inner
 
 
 def _scalar(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:

@@ -30,24 +30,35 @@ def object_name(name: str) -> Sequence[str]:
     return formats.dns_subdomain(name, "characters")
 
 
-def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFormat = object_name) -> Errors:
-    """Check metadata as ``ValidateObjectMeta``; a name must have been generated from ``generateName`` before."""
+def on_create(
+    meta: Mapping[str, Any],
+    *,
+    namespaced: bool,
+    name_format: NameFormat = object_name,
+    path: str = _PATH,
+    any_finalizer: bool = False,
+) -> Errors:
+    """Check metadata as ``ValidateObjectMeta``; a name must have been generated from ``generateName`` before.
+
+    ``any_finalizer``: finalizers may have short names that are not Kubernetes', as those of custom resources may.
+    """
     prefix, name = meta.get("generateName") or "", meta.get("name") or ""
     if prefix:
         problems = name_format(formats.as_prefix(prefix))
-        yield from (invalid(f"{_PATH}.generateName", prefix, problem) for problem in problems)
+        yield from (invalid(f"{path}.generateName", prefix, problem) for problem in problems)
     if not name:
-        yield required(f"{_PATH}.name", "name or generateName is required")
+        yield required(f"{path}.name", "name or generateName is required")
     else:
-        yield from (invalid(f"{_PATH}.name", name, problem) for problem in name_format(name))
-    yield from _namespace(meta.get("namespace") or "", namespaced)
-    yield from _common(meta)
-    yield from _finalizers(meta.get("finalizers") or [])
-    yield from _kubernetes_finalizers(meta.get("finalizers") or [])
+        yield from (invalid(f"{path}.name", name, problem) for problem in name_format(name))
+    yield from _namespace(meta.get("namespace") or "", namespaced, f"{path}.namespace")
+    yield from _common(meta, path)
+    yield from _finalizers(meta.get("finalizers") or [], f"{path}.finalizers")
+    if not any_finalizer:
+        yield from _kubernetes_finalizers(meta.get("finalizers") or [])
 
 
-def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
-    """Check what may not change, as ``ValidateObjectMetaUpdate`` does."""
+def on_update(meta: Mapping[str, Any], old: Mapping[str, Any], *, any_finalizer: bool = False) -> Errors:
+    """Check what may not change, as ``ValidateObjectMetaUpdate`` does; ``any_finalizer`` is that of ``on_create``."""
     if old.get("deletionTimestamp"):
         extra = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if extra:
@@ -62,8 +73,9 @@ def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
         if meta.get(field) != old.get(field) and not same_field("meta/v1.ObjectMeta", field, meta, old):
             value = meta.get(field, "" if field in ("name", "namespace", "uid") else None)
             yield invalid(f"{_PATH}.{field}", value, "field is immutable")
-    yield from _common(meta)
-    yield from _kubernetes_finalizers(meta.get("finalizers") or [])
+    yield from _common(meta, _PATH)
+    if not any_finalizer:
+        yield from _kubernetes_finalizers(meta.get("finalizers") or [])
 
 
 def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
@@ -90,19 +102,18 @@ def label_map(labels: Mapping[str, str], path: str) -> Errors:
         yield from names.label_value(value, path)
 
 
-def _common(meta: Mapping[str, Any]) -> Errors:
+def _common(meta: Mapping[str, Any], path: str) -> Errors:
     generation = meta.get("generation") or 0
     if generation < 0:
-        yield invalid(f"{_PATH}.generation", generation, "must be greater than or equal to 0")
-    yield from label_rules(meta, _PATH)
-    yield from annotation_rules(meta, _PATH)
-    yield from _owners(meta.get("ownerReferences") or [])
+        yield invalid(f"{path}.generation", generation, "must be greater than or equal to 0")
+    yield from label_rules(meta, path)
+    yield from annotation_rules(meta, path)
+    yield from _owners(meta.get("ownerReferences") or [], f"{path}.ownerReferences")
     for index, entry in enumerate(meta.get("managedFields") or []):
-        yield from _managed_fields(entry, f"{_PATH}.managedFields[{index}]")
+        yield from _managed_fields(entry, f"{path}.managedFields[{index}]")
 
 
-def _namespace(namespace: str, namespaced: bool) -> Errors:
-    path = f"{_PATH}.namespace"
+def _namespace(namespace: str, namespaced: bool, path: str) -> Errors:
     if namespaced and not namespace:
         yield required(path)
     elif namespaced:
@@ -111,8 +122,7 @@ def _namespace(namespace: str, namespaced: bool) -> Errors:
         yield forbidden(path, "not allowed on this type")
 
 
-def _owners(owners: list[dict[str, Any]]) -> Errors:
-    path = f"{_PATH}.ownerReferences"
+def _owners(owners: list[dict[str, Any]], path: str) -> Errors:
     controller = ""
     for index, owner in enumerate(owners):
         yield from _owner(owner, f"{path}[{index}]")
@@ -137,8 +147,7 @@ def _owner(owner: dict[str, Any], path: str) -> Errors:
         yield invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner")
 
 
-def _finalizers(finalizers: list[str]) -> Errors:
-    path = f"{_PATH}.finalizers"
+def _finalizers(finalizers: list[str], path: str) -> Errors:
     for finalizer in finalizers:
         yield from names.label_key(finalizer, path)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
