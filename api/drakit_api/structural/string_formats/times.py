@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import date
 
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library.conversions import string_to_duration
+from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import int64
 
 _DATE = re.compile("([0-9]{4})(-[0-9]{2}-[0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 _AMOUNT = re.compile("([0-9]+)[\\t\\n\\f\\r ]*([A-Za-zµ]+)")
-_UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
+_MINUTE, _HOUR, _DAY = 60 * 10**9, 3600 * 10**9, 24 * 3600 * 10**9
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": _MINUTE,
+    "h": _HOUR,
+    "hr": _HOUR,
+    "d": _DAY,
+    "w": 7 * _DAY,
+    "wk": 7 * _DAY,
+}
+_BEGINNINGS = {
+    "nano": 1,
+    "micro": 10**3,
+    "milli": 10**6,
+    "sec": 10**9,
+    "min": _MINUTE,
+    "hour": _HOUR,
+    "day": _DAY,
+    "week": 7 * _DAY,
+}
 # Longer ones have amounts and units anyway.
 _LONGEST_OF_GO = 256
-# Units may go on as they like: ``seconds``.
-_BEGINNINGS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 
 
 def is_date(text: str) -> bool:
@@ -41,19 +64,40 @@ def is_datetime(text: str) -> bool:
 
 def is_duration(text: str) -> bool:
     """Tell whether a text is a duration of Go (``1h30m``), or has an amount and a unit in it (``3 weeks``)."""
-    if len(text) <= _LONGEST_OF_GO and _is_duration_of_go(text):
-        return True
-    amounts = _AMOUNT.findall(text)
-    return all(int64(digits) is not None for digits, _ in amounts) and any(_is_unit(unit) for _, unit in amounts)
-
-
-def _is_duration_of_go(text: str) -> bool:
     try:
-        string_to_duration(text)
-    except CelRuntimeError:
+        duration(text)
+    except ValueError:
         return False
     return True
 
 
-def _is_unit(word: str) -> bool:
-    return word.lower() in _UNITS or word.lower().startswith(_BEGINNINGS)
+def duration(text: str) -> int:
+    """Return the nanoseconds of a duration of Go (``1h30m``), or of all amounts with units in a text (``3 weeks``).
+
+    Raises ``ValueError`` if there are none (``k8s.io/kube-openapi`` ``pkg/validation/strfmt/duration.go``).
+    """
+    if len(text) <= _LONGEST_OF_GO:
+        with contextlib.suppress(CelRuntimeError):
+            return string_to_duration(text).nanoseconds
+    total: int | None = None
+    for digits, unit in _AMOUNT.findall(text):
+        amount, length = int64(digits), _length(unit.lower())
+        if amount is None:
+            raise ValueError(f"strconv.Atoi: parsing {quote(digits)}: value out of range")
+        if length is not None:
+            total = _wrapped((total or 0) + amount * length)
+    if total is None:
+        raise ValueError(f"unable to parse {text} as duration")
+    return total
+
+
+def _length(word: str) -> int | None:
+    """Return the nanoseconds of a unit, which may go on as it likes: ``seconds``."""
+    if word in _UNITS:
+        return _UNITS[word]
+    return next((length for beginning, length in _BEGINNINGS.items() if word.startswith(beginning)), None)
+
+
+def _wrapped(number: int) -> int:
+    """Keep what fits into 64 bits, as Go does."""
+    return (number + 2**63) % 2**64 - 2**63
