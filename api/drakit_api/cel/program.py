@@ -46,6 +46,10 @@ class Meter:
         self._uncounted.clear()
         return self._left
 
+    def is_spent(self) -> bool:
+        """Tell whether nothing is left."""
+        return self._left <= 0 and self.left <= 0
+
     def charge(self, cost: int) -> None:
         """Take the cost of an evaluation from the budget."""
         self._left -= cost
