@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry import conversion, dra, strategies
 from drakit_embedded.apiserver.registry.strategy import Strategy
-from drakit_embedded.apiserver.scheme import api_services, kinds, older_versions, stored_only
+from drakit_embedded.apiserver.scheme import api_services, kinds, older_versions, stored_only, version_order
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.limits import StoredKind
 from drakit_embedded.apiserver.storage.store import Collection, Record, Store
@@ -17,6 +17,7 @@ from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
+    from drakit_embedded.apiserver.scheme.definitions import Definition
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
@@ -30,6 +31,8 @@ class Served:
     collection: Collection
     # The warning to whoever writes the kind, if nothing in the cluster acts on it; else empty.
     stored_only: str
+    # Reads an object as it is stored into this version, where it may differ: of another version, or an older schema.
+    reader: Callable[[Object], Object] | None = None
     converter: conversion.Converter | None = field(init=False)
     # Warnings about requests in this version, if it is deprecated.
     warnings: tuple[str, ...] = field(init=False)
@@ -38,7 +41,7 @@ class Served:
 
     def __post_init__(self) -> None:
         self.converter = conversion.between(self.kind)
-        deprecation = older_versions.deprecation(self.kind)
+        deprecation = older_versions.deprecation(self.kind) if self.kind.definition is None else _warning(self.kind)
         self.warnings = (deprecation,) if deprecation else ()
         self.fields = self.strategy.field_names or {path: path for path in self._paths()}
 
@@ -46,19 +49,31 @@ class Served:
         own = self.strategy.fields
         return (_NAME, _NAMESPACE, *own) if self.kind.namespaced or not own else (_NAME, *own)
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether objects look in this version as they are stored."""
+        return self.converter is None and self.reader is None
+
     def body(self, record: Record) -> bytes:
         """Encode an object in this version, without kind and apiVersion."""
-        if self.converter is None:
+        if self.is_stored:
             return record.body
         version = self.kind.api_version
         made = record.converted.get(version)
         if made is None:
-            made = record.converted[version] = conversion.encode(self.converter.from_storage(record.object()))
+            obj = self.stored(record)
+            obj = self.converter.from_storage(obj) if self.converter is not None else obj
+            made = record.converted[version] = conversion.encode(obj)
         return made
+
+    def stored(self, record: Record) -> Object:
+        """Decode a copy of an object as writes see it: a custom resource in this version, others in the stored one."""
+        obj = record.object()
+        return obj if self.reader is None else self.reader(obj)
 
     def object(self, record: Record) -> Object:
         """Decode an object in this version, with kind and apiVersion."""
-        obj = record.object()
+        obj = self.stored(record)
         if self.converter is not None:
             obj = self.converter.from_storage(obj)
         return {"kind": self.kind.kind, "apiVersion": self.kind.api_version, **obj}
@@ -76,6 +91,10 @@ class Catalog:
     ) -> None:
         """Collect the kinds to serve; ``beside`` are the other parts of the cluster that are drakit's own."""
         check(runtime_config)
+        self._store = store
+        # Increases whenever something else is served.
+        self.edition = 0
+        self._definitions: dict[str, list[Kind]] = {}
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         # By the name of the collection in which their objects are.
         self._sharing: dict[str, list[Kind]] = {}
@@ -94,12 +113,48 @@ class Catalog:
                 strategy = dra.strategies(older.version)[kind.group, kind.plural]
                 self._add(Served(older, strategy, collection, warning), runtime_config)
         self._groups = self._grouped()
+        self._own_groups = frozenset(self._groups)
 
     def _add(self, served: Served, runtime_config: RuntimeConfig) -> None:
         kind = served.kind
         if kind.since <= self.minor and enabled(kind.api_version, kind.plural, runtime_config):
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
             self._sharing.setdefault(kind.storage, []).append(kind)
+
+    def serve(self, definition: Definition) -> None:
+        """Serve a custom resource as its definition says, in place of what was served by that name before.
+
+        Groups of Kubernetes' own have handlers of their own there, so that a definition in them has no effect.
+        """
+        # Imported here, as most clusters have no custom resources.
+        from drakit_embedded.apiserver.registry.custom import served_kinds
+
+        if definition.group in self._own_groups:
+            return
+        self._remove(definition.name)
+        made = served_kinds.of(definition, self._store)
+        for kind, strategy, collection, reader in made:
+            served = Served(kind, strategy, collection, "", reader)
+            self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
+        self._definitions[definition.name] = [each.kind for each in made]
+        self._changed()
+
+    def withdraw(self, name: str) -> None:
+        """Serve a custom resource no longer: its definition is gone, or has lost its names."""
+        if name in self._definitions:
+            self._remove(name)
+            self._changed()
+
+    def _remove(self, name: str) -> None:
+        for kind in self._definitions.pop(name, ()):
+            found = self._versions[kind.group, kind.version]
+            del found[kind.plural]
+            if not found:
+                del self._versions[kind.group, kind.version]
+
+    def _changed(self) -> None:
+        self._groups = self._grouped()
+        self.edition += 1
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         """Find a served kind by group, version and plural, or None."""
@@ -123,17 +178,13 @@ class Catalog:
             if group:
                 found.setdefault(group, []).append(version)
         ordered = sorted(found, key=api_services.rank)
-        return {group: sorted(found[group], key=_preference, reverse=True) for group in ordered}
+        return {group: sorted(found[group], key=version_order.rank) for group in ordered}
 
 
-def _preference(version: str) -> tuple[int, int, int]:
-    """Compute a sort key: GA before beta before alpha, higher first (k8s.io/apimachinery/pkg/version/helpers.go)."""
-    digits = version.removeprefix("v")
-    for rank, stage in ((1, "beta"), (0, "alpha")):
-        major, found, minor = digits.partition(stage)
-        if found:
-            return rank, int(major), int(minor)
-    return 2, int(digits), 0
+def _warning(kind: Kind) -> str:
+    """Find the warning about a deprecated version of a custom resource."""
+    assert kind.definition is not None
+    return kind.definition.versions[kind.version].warning
 
 
 def _field_values(paths: tuple[str, ...], zeros: Mapping[str, str]) -> Callable[[Object], dict[str, str]]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.scheme.definitions import Definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,15 @@ class Kind:
     storage: str = ""
     # The minor release that introduced the version of the kind; not served below it.
     since: int = 0
+    # Of a custom resource: the names that its definition gives it, and all else that it says.
+    singular_name: str = ""
+    list_name: str = ""
+    definition: Definition | None = None
 
     @property
     def singular(self) -> str:
         """The singular name, as discovery shows it."""
-        return self.kind.lower()
+        return self.singular_name or self.kind.lower()
 
     @property
     def api_version(self) -> str:
@@ -41,7 +48,17 @@ class Kind:
     @property
     def list_kind(self) -> str:
         """The kind of its list."""
-        return self.kind + "List"
+        return self.list_name or self.kind + "List"
+
+    @property
+    def is_review(self) -> bool:
+        """Whether objects of the kind are answered and never stored."""
+        return self.definition is None and self.plural in REVIEWS
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether its objects are the server's own."""
+        return self.definition is None and self.plural in READ_ONLY
 
 
 # group/version: rows of `plural Kind scope [options]`; options are short=, cat=, sub= (subresources), store=, since=

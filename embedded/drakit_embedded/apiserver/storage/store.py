@@ -226,6 +226,17 @@ class Collection:
                 for wake in by_value.get(value, ()):
                     wake(position)
 
+    def describe(self, fields: FieldValues, stored: StoredKind, version: int) -> None:
+        """Declare anew what selectors can ask for and how the kind is stored.
+
+        Watches cannot resume from before ``version``, as what they saw was of another kind or schema.
+        """
+        self.fields, self.stored, self.forgotten = fields, stored, max(self.forgotten, version)
+        self.lines.clear()
+        for record in self.records.values():
+            record.index = fields
+            record.converted.clear()
+
     def forget_oldest(self) -> None:
         """Drop the oldest event from the history."""
         self.forgotten = max(self.forgotten, self._events[0].version)
