@@ -25,6 +25,7 @@ from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import bootstrap, rbac_rules
 from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.endpoints.http import BODY_BYTES, Handler
+from drakit_embedded.apiserver.extending.definitions import Definitions
 from drakit_embedded.apiserver.identity import static_tokens
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import ADMIN, User, authenticated
@@ -95,6 +96,7 @@ class Server:
         # Whether the data file existed before.
         self._continued = False
         self._watches = Watches()
+        self._definitions: Definitions | None = None
 
     async def start(self) -> str:
         """Open the store and listen; the URL, e.g. ``http://127.0.0.1:41235``.
@@ -122,6 +124,8 @@ class Server:
             allocation.repair(api)
             _create_system_objects(api)
             _register_api_services(api)
+            definitions = Definitions(api, self._watches)
+            definitions.start()
             handler = Handler(
                 api,
                 self._watches,
@@ -135,7 +139,7 @@ class Server:
             store.close()
             await self.stop()
             raise
-        self._store, self._api = store, api
+        self._store, self._api, self._definitions = store, api, definitions
         return self.url
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -229,6 +233,9 @@ class Server:
             self._watches.end_all()
             await asyncio.sleep(0)
             await http.close(_SHUTDOWN_SECONDS)
+        definitions, self._definitions = self._definitions, None
+        if definitions is not None:
+            await definitions.stop()
         api, self._api = self._api, None
         if api is not None:
             await api.turns.close()

@@ -13,17 +13,19 @@ from dataclasses import replace
 from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.catalog import Catalog, Served
-from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, SUBRESOURCE_KINDS, Kind
+from drakit_embedded.apiserver.scheme.kinds import SUBRESOURCE_KINDS, Kind
 from drakit_embedded.apiserver.scheme.storage_versions import storage_hash
 from drakit_embedded.apiserver.wire.negotiation import Conversion
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-# Verbs that a kind lacks, by plural.
+# Custom resources have them in another order, and fewer once their definition is being deleted.
+_CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+_LAST_VERBS = ["delete", "deletecollection", "get", "list", "watch"]
+# Verbs that a kind lacks, by group and plural.
 _CHANGES = ("create", "delete", "deletecollection", "patch", "update")
 _MISSING_VERBS = {
-    "componentstatuses": (*_CHANGES, "watch"),
-    "namespaces": ("deletecollection",),
-    **dict.fromkeys(READ_ONLY, _CHANGES),
+    ("", "componentstatuses"): (*_CHANGES, "watch"),
+    ("", "namespaces"): ("deletecollection",),
 }
 _SUBRESOURCE_VERBS = {
     "binding": ["create"],
@@ -44,9 +46,12 @@ def may_be_aggregated(conversion: Conversion | None) -> bool:
 
 def verbs(served: Served) -> list[str]:
     """List the verbs that a kind supports, as discovery shows them."""
-    if served.kind.plural in REVIEWS:
+    kind = served.kind
+    if kind.is_review:
         return ["create"]
-    missing = _MISSING_VERBS.get(served.kind.plural, ())
+    if kind.definition is not None:
+        return _LAST_VERBS if kind.definition.is_terminating else _CUSTOM_VERBS
+    missing = _MISSING_VERBS.get((kind.group, kind.plural), _CHANGES if kind.is_read_only else ())
     return [verb for verb in _VERBS if verb not in missing]
 
 
@@ -167,7 +172,7 @@ def subresource_kind(served: Served, name: str) -> Kind:
 def subresource_verbs(served: Served, name: str) -> list[str]:
     """List the verbs that a subresource supports, as discovery shows them."""
     found = _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"])
-    return ["get"] if served.kind.plural in READ_ONLY else found
+    return ["get"] if served.kind.is_read_only else found
 
 
 def aggregated(catalog: Catalog, *, core: bool) -> Object:
@@ -198,7 +203,7 @@ def _aggregated_resource(served: Served) -> Object:
     kind = served.kind
     resource: Object = {
         "resource": kind.plural,
-        "responseKind": _response_kind("", "", kind.kind),
+        "responseKind": _own_kind(kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": verbs(served),
@@ -212,9 +217,20 @@ def _aggregated_resource(served: Served) -> Object:
 def _aggregated_subresource(served: Served, name: str) -> Object:
     return {
         "subresource": name,
-        "responseKind": _response_kind(*SUBRESOURCE_KINDS.get(name, ("", "", served.kind.kind))),
+        "responseKind": _response_kind(*SUBRESOURCE_KINDS[name])
+        if name in SUBRESOURCE_KINDS
+        else _own_kind(served.kind),
         "verbs": subresource_verbs(served, name),
     }
+
+
+def _own_kind(kind: Kind) -> Object:
+    """Build the ``responseKind`` of a kind itself; that of a custom resource says its group and version."""
+    return (
+        _response_kind("", "", kind.kind)
+        if kind.definition is None
+        else _response_kind(kind.group, kind.version, kind.kind)
+    )
 
 
 def _response_kind(group_name: str, version: str, kind: str) -> Object:

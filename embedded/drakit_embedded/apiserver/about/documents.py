@@ -2,7 +2,7 @@
 
 Each has the manners of what answers in kube-apiserver, which are not the same: some look at the method and some do not,
 and what is not there is a Status in one place and a line of text in another (k8s.io/apiserver pkg/server/mux,
-pkg/server/routes, kube-aggregator pkg/apiserver). Discovery is encoded once, as what is served does not change.
+pkg/server/routes, kube-aggregator pkg/apiserver). Discovery is encoded once, and anew when something else is served.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class Documents:
         self._version = msgspec.json.format(_encode(version), indent=2)
         self._openapi = OpenApi(catalog)
         self._encoded: dict[str, bytes | None] = {}
+        # The edition of the catalog that this is of.
+        self._edition = 0
 
     async def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
         """Serve the document at ``path``, which is also given split into its segments."""
@@ -122,6 +124,9 @@ class Documents:
         return web.Response(body=document + b"\n", headers={**sent, "Content-Type": discovery.AGGREGATED})
 
     def _document(self, key: str, make: Callable[[], Object | None]) -> bytes | None:
+        if self._edition != self._catalog.edition:
+            self._edition = self._catalog.edition
+            self._encoded.clear()
         if key not in self._encoded:
             made = make()
             if made is None:

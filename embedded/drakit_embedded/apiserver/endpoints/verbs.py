@@ -27,7 +27,6 @@ from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.reruns import driver
 from drakit_embedded.apiserver.scheme import stored_only
-from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.apiserver.wire import forms, headers, negotiation, presentation
 from drakit_embedded.apiserver.wire.responses import answer, warn
@@ -40,7 +39,6 @@ _encode = msgspec.json.Encoder().encode
 _ONE_PIECE = 1024 * 1024
 # Records up to which a table is made at once, in some 30 ms.
 _FEW = 500
-_UNWRITABLE = READ_ONLY | {"componentstatuses"}
 T = TypeVar("T")
 Verb = Callable[[Call], Awaitable[web.StreamResponse]]
 
@@ -67,7 +65,7 @@ def _handler(call: Call) -> Verb:
     target, method, kind = call.target, call.request.method, call.served.kind
     _check_scope(call)
     verbs: Mapping[str, Verb]
-    if kind.plural in REVIEWS:
+    if kind.is_review:
         verbs = _REVIEW
     elif call.watched:
         verbs = _WATCHED
@@ -80,14 +78,14 @@ def _handler(call: Call) -> Verb:
     else:
         raise statuses.unknown_resource()
     found = verbs.get(method)
-    if found is None or (kind.plural in _UNWRITABLE and method != "GET"):
+    if found is None or (kind.is_read_only and method != "GET"):
         raise statuses.method_not_allowed(stored_only.limit(kind))
     return found
 
 
 def _check_scope(call: Call) -> None:
     target, kind = call.target, call.served.kind
-    is_review = kind.plural in REVIEWS
+    is_review = kind.is_review
     if (not kind.namespaced and target.namespace is not None) or (is_review and target.name is not None):
         raise statuses.unknown_resource()
     if kind.namespaced and target.namespace is None:

@@ -61,7 +61,7 @@ def topic(terms: Sequence[Term], known: Mapping[str, str]) -> Topic | None:
 
 def _unknown_field(name: str, known: Mapping[str, str], kind: Kind) -> str:
     """Word the refusal of an unknown field as its API group does (``AddFieldLabelConversionFunc``)."""
-    if set(known) == set(_GENERAL):
+    if set(known) == set(_GENERAL) and kind.definition is None:
         # The default conversion, which kinds without fields of their own use.
         return f"{quote(name)} is not a known field selector: only {', '.join(map(quote, _GENERAL))}"
     if kind.group == "resource.k8s.io":

@@ -258,6 +258,11 @@ class Watches:
             self._active.discard(watch)
             self._sent[_resource(watch)] += watch.sent
 
+    def end_of(self, storage: str) -> None:
+        """End the watches of a collection (``crontabs.stable.example.com``), whose kind has changed or is gone."""
+        for watch in [each for each in self._active if each.kind.storage == storage]:
+            watch.end()
+
     def end_all(self) -> None:
         """End every watch under way."""
         for watch in list(self._active):

@@ -17,7 +17,7 @@ from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_embedded.apiserver.scheme.definitions import Definition
+    from drakit_embedded.apiserver.scheme.definitions import Definition, Version
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
@@ -94,7 +94,7 @@ class Catalog:
         self._store = store
         # Increases whenever something else is served.
         self.edition = 0
-        self._definitions: dict[str, list[Kind]] = {}
+        self._definitions: dict[str, Definition] = {}
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         # By the name of the collection in which their objects are.
         self._sharing: dict[str, list[Kind]] = {}
@@ -131,13 +131,34 @@ class Catalog:
 
         if definition.group in self._own_groups:
             return
-        self._remove(definition.name)
-        made = served_kinds.of(definition, self._store)
-        for kind, strategy, collection, reader in made:
-            served = Served(kind, strategy, collection, "", reader)
+        before = self._remove(definition.name)
+        served_kinds.declare(definition, self._store, before)
+        for version in definition.versions.values():
+            if not version.served:
+                continue
+            served = self._custom(definition, version)
+            kind = served.kind
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
-        self._definitions[definition.name] = [each.kind for each in made]
+        self._definitions[definition.name] = definition
         self._changed()
+
+    def definition(self, name: str) -> Definition | None:
+        """Find the definition of a custom resource (``crontabs.stable.example.com``) as it is served."""
+        return self._definitions.get(name)
+
+    def stored_kind(self, definition: Definition) -> Served:
+        """Build the kind of a definition in the version in which objects are stored, whether that is served or not."""
+        return self._custom(definition, definition.versions[definition.storage])
+
+    def _custom(self, definition: Definition, version: Version) -> Served:
+        from drakit_embedded.apiserver.registry.custom import served_kinds
+
+        made = served_kinds.of_version(definition, version, self._store)
+        return Served(made.kind, made.strategy, made.collection, "", made.reader)
+
+    def custom_groups(self) -> dict[str, list[str]]:
+        """List the versions of each group that definitions bring."""
+        return {group: versions for group, versions in self._groups.items() if group not in self._own_groups}
 
     def withdraw(self, name: str) -> None:
         """Serve a custom resource no longer: its definition is gone, or has lost its names."""
@@ -145,12 +166,14 @@ class Catalog:
             self._remove(name)
             self._changed()
 
-    def _remove(self, name: str) -> None:
-        for kind in self._definitions.pop(name, ()):
+    def _remove(self, name: str) -> Definition | None:
+        definition = self._definitions.pop(name, None)
+        for kind in definition.kinds() if definition is not None else ():
             found = self._versions[kind.group, kind.version]
             del found[kind.plural]
             if not found:
                 del self._versions[kind.group, kind.version]
+        return definition
 
     def _changed(self) -> None:
         self._groups = self._grouped()

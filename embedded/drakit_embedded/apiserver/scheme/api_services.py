@@ -11,17 +11,21 @@ from drakit_embedded.api_groups import PRIORITIES
 
 GROUP = "apiregistration.k8s.io"
 # Label of objects that the server keeps in step with what it serves.
-MANAGED = {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
+_MANAGED = "kube-aggregator.kubernetes.io/automanaged"
+MANAGED = {_MANAGED: "onstart"}
+CUSTOM = {_MANAGED: "true"}
+# Of each group and version that comes from definitions (k8s.io/kubernetes/pkg/controlplane/controller/crdregistration).
+_CUSTOM_GROUP, _CUSTOM_VERSION = 1000, 100
 
 
 def rank(group: str) -> tuple[int, str]:
     """Compute the sort key of a group in discovery; lower comes first."""
-    return (-PRIORITIES[group][0], group)
+    return (-PRIORITIES[group][0] if group in PRIORITIES else -_CUSTOM_GROUP, group)
 
 
 def local(group: str, version: str, now: str) -> Object:
     """Build the APIService of a version that this server itself serves; ``GROUP``, which holds them, has none."""
-    priority, versions = PRIORITIES[group]
+    priority, versions = PRIORITIES.get(group, (_CUSTOM_GROUP, {version: _CUSTOM_VERSION}))
     spec: Object = {"group": group} if group else {}
     spec |= {"version": version, "groupPriorityMinimum": priority, "versionPriority": versions[version]}
     available = {
@@ -32,7 +36,10 @@ def local(group: str, version: str, now: str) -> Object:
         "message": "Local APIServices are always available",
     }
     return {
-        "metadata": {"name": f"{version}.{group}", "labels": dict(MANAGED)},
+        "metadata": {
+            "name": f"{version}.{group}",
+            "labels": dict(MANAGED if group in PRIORITIES else CUSTOM),
+        },
         "spec": spec,
         "status": {"conditions": [available]},
     }

@@ -18,6 +18,7 @@ from drakit_embedded.apiserver.scheme.kinds import Kind
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 # The collection of the definitions themselves.
 STORAGE = f"{PLURAL}.{GROUP}"
+_OLDER = "objects of older schemas", ""
 _AGE: Object = {
     "name": "Age",
     "type": "date",
@@ -74,13 +75,22 @@ class Definition:
     # Whatever is compiled from the schemas when it is first needed, by who compiles it and the version.
     compiled: dict[tuple[str, str], Any] = field(default_factory=dict)
 
+    @property
+    def has_older(self) -> bool:
+        """Whether objects may be stored that were written under other schemas."""
+        return _OLDER in self.compiled
+
+    def note_older(self) -> None:
+        """Note that such objects may be stored."""
+        self.compiled[_OLDER] = True
+
     def kinds(self) -> list[Kind]:
         """List the kind in each version that is served."""
         return [self.kind(version) for version in self.versions.values() if version.served]
 
     def kind(self, version: Version) -> Kind:
         """Build the kind in one version."""
-        subresources = [name for name, has in (("scale", version.scale), ("status", version.has_status)) if has]
+        subresources = [name for name, has in (("status", version.has_status), ("scale", version.scale)) if has]
         return Kind(
             group=self.group,
             version=version.name,

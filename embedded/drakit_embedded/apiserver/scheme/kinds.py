@@ -58,7 +58,7 @@ class Kind:
     @property
     def is_read_only(self) -> bool:
         """Whether its objects are the server's own."""
-        return self.definition is None and self.plural in READ_ONLY
+        return self.definition is None and self.plural in _READ_ONLY
 
 
 # group/version: rows of `plural Kind scope [options]`; options are short=, cat=, sub= (subresources), store=, since=
@@ -174,7 +174,7 @@ REVIEWS = frozenset(
 )
 # Read by clients that want to know what is served. Both are the server's own here: it aggregates no other server, and
 # there are no custom resources.
-READ_ONLY = frozenset({"apiservices", "customresourcedefinitions"})
+_READ_ONLY = frozenset({"apiservices", "componentstatuses", "customresourcedefinitions"})
 # Group, version and kind of subresources that are not of their parent's kind; the core group goes without a version.
 SUBRESOURCE_KINDS = {
     "binding": ("", "", "Binding"),

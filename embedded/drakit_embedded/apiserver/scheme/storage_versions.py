@@ -34,10 +34,16 @@ _NOT_STORED = REVIEWS | {"componentstatuses"}
 
 def storage_hash(kind: Kind, minor: int) -> str:
     """Compute ``storageVersionHash`` of a kind at an emulated minor release; empty for what is not stored."""
+    if kind.definition is not None:
+        return _digest(kind.group, kind.definition.storage, kind.kind)
     if kind.plural in _NOT_STORED:
         return ""
     group = "" if kind.plural == "events" else kind.group
-    digest = hashlib.sha256(f"{group}/{_version(kind, minor)}/{kind.kind}".encode()).digest()
+    return _digest(group, _version(kind, minor), kind.kind)
+
+
+def _digest(group: str, version: str, kind: str) -> str:
+    digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()
 
 

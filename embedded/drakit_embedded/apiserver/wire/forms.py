@@ -90,7 +90,7 @@ class Plain:
 
     def __init__(self, served: Served) -> None:
         kind = served.kind
-        self._served, self.is_stored = served, served.converter is None
+        self._served, self.is_stored = served, served.is_stored
         self._head = f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",'.encode()
         self._list_head = f'{{"kind":"{kind.list_kind}","apiVersion":"{kind.api_version}","metadata":'.encode()
         self.key = f"{kind.api_version}/{kind.plural}"
@@ -106,7 +106,7 @@ class Plain:
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
         """Encode the objects in the version of the request."""
-        if self._served.converter is None:
+        if self._served.is_stored:
             bodies = [record.body for record in records]
         else:
             bodies = [self._served.body(record) for record in records]
@@ -175,7 +175,7 @@ class Table:
     def __init__(self, served: Served, version: str, include: str, *, headers: bool = True) -> None:
         self._served, self._version, self._include = served, version, include
         self._api_version = f"{_META}/{version}"
-        self._printer = tables.printer(served.kind.group, served.kind.plural)
+        self._printer = tables.of_kind(served.kind)
         self._headers = self._printer.columns if headers else None
         named = "table" if headers else "later table"
         self.key = f"{named} {version} {include} of {served.kind.api_version}/{served.kind.plural}"
@@ -218,7 +218,7 @@ class Table:
         }
 
     def _row(self, record: Record) -> Object:
-        obj = record.object()
+        obj = self._served.stored(record)
         row: Object = {"cells": self._printer.cells(obj)}
         if self._include == "Object":
             row["object"] = msgspec.Raw(_encode(self._served.object(record)))

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.wire import access_columns, columns, network_columns, workload_columns
 
 Cells = Callable[[Object], list[Any]]
@@ -30,6 +31,20 @@ class Printer:
 
     columns: list[Object]
     cells: Cells
+
+
+def of_kind(kind: Kind) -> Printer:
+    """Find the printer of a kind; a custom resource has the columns of its definition."""
+    if kind.definition is None:
+        return printer(kind.group, kind.plural)
+    # Imported here, as most clusters have no custom resources.
+    from drakit_embedded.apiserver.wire import custom_columns
+
+    compiled, key = kind.definition.compiled, ("columns", kind.version)
+    if key not in compiled:
+        compiled[key] = Printer(*custom_columns.of(kind.definition.versions[kind.version]))
+    found: Printer = compiled[key]
+    return found
 
 
 @cache

@@ -118,7 +118,7 @@ def delete(
     if record is None:
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     _check(wanted)
-    obj, before = record.object(), record.object()
+    obj, before = served.stored(record), served.stored(record)
     _check_preconditions(served, before, wanted)
     begun = _begin(served, obj, wanted)
     if begun is _Begun.PENDING:

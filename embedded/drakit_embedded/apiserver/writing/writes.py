@@ -199,7 +199,7 @@ def update(
     record = served.collection.records.get(key)
     if record is None:
         return _create_by_update(api, served, key, change, intent, subresource)
-    old = record.object()
+    old = served.stored(record)
     new = _wanted(served, record, old, change)
     served.strategy.default(new, api)
     _share_spec(served, new, old)
@@ -221,7 +221,7 @@ def update(
         record = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
             deletes.remove(api, served, key, old)
-    elif form != old and not _only_times_differ(form, old):
+    elif form != (was := old if served.is_stored else record.object()) and not _only_times_differ(form, was):
         request.commit()
         is_valid = record.is_valid or not subresource
         with _holding(served, old, new, api, intent):
@@ -244,7 +244,7 @@ def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, s
 def _wanted(served: Served, record: Record, old: Object, change: Object | Change) -> Object:
     """Compute what is to become of the stored object; 409 first if the change is meant for another one."""
     if callable(change):
-        return change(record.object())
+        return change(served.stored(record))
     preconditions.check_update(served.kind, old, uid=change["metadata"].get("uid"))
     return change
 
@@ -381,7 +381,7 @@ def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None)
     canonical = served.strategy.canonical
     if canonical is None:
         return obj
-    if old is None or "spec" not in old:
+    if old is None or "spec" not in old or served.kind.definition is not None:
         return canonical(obj, api)
     if obj.get("spec") == old["spec"]:
         # The stored spec, most of the object, has that form already.

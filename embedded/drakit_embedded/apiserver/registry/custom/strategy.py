@@ -1,0 +1,82 @@
+"""The rules of a custom resource in one version.
+
+k8s.io/apiextensions-apiserver v0.37 pkg/registry/customresource (strategy.go, status_strategy.go, validator.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from drakit_api.formats import label_key
+from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
+from drakit_embedded.apiserver.registry.custom import decoding
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
+from drakit_embedded.apiserver.scheme.definitions import Version
+from drakit_embedded.apiserver.statuses import FieldFault
+
+# After these faults of a value, rules in CEL would meet values of a wrong type (hasBlockingErr).
+_BLOCKING = frozenset(
+    {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
+)
+_STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
+_NOTHING: Object = {}
+
+
+def of(version: Version, *, namespaced: bool, stored_form: Callable[[Object, Cluster], Object] | None) -> Strategy:
+    """Build the strategy of a version; ``stored_form`` converts to the stored version, if that may differ."""
+    rules = _Rules(version)
+    known = ("metadata.name", *(("metadata.namespace",) if namespaced else ()), *version.selectable)
+    return Strategy(
+        decode=decoding.decode,
+        canonical=stored_form,
+        field_names={name: name for name in known},
+        default=rules.default,
+        prepare_update=rules.prepare_update,
+        validate_create=rules.validate_create,
+        warn_of_create=_warn_of_finalizers,
+        validate_update=rules.validate_update,
+        validate_status=rules.validate_status,
+        generation=True,
+        counted=(),
+        status_on_create=not version.has_status,
+        unconditional_update=False,
+    )
+
+
+class _Rules:
+    """The compiled schema of a version."""
+
+    def __init__(self, version: Version) -> None:
+        self._version, self._schema = version, version.schema
+        self._defaults = decoding.defaults(version)
+
+    def default(self, obj: Object, cluster: Cluster) -> None:
+        self._defaults.fill(obj)
+
+    def prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
+        """Count a change of anything but metadata; the status, where it has a subresource, has been put back."""
+        if {**new, "metadata": None} != {**old, "metadata": None}:
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+    def validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+        return ()
+
+    def validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+        return ()
+
+    def validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+        return ()
+
+
+def _warn_of_finalizers(obj: Object) -> Sequence[str]:
+    """Warn of finalizers whose names say not whose they are (validateKubeFinalizerName)."""
+    warnings = []
+    for name in sorted(obj["metadata"].get("finalizers") or ()):
+        where = f"metadata.finalizers: {quote(name)}: "
+        warnings += [where + problem for problem in label_key(name)]
+        if "/" in name or name in _STANDARD_FINALIZERS:
+            continue
+        how = "a domain-qualified finalizer name" + (" including a path (/)" if "." in name else "")
+        warnings.append(f"{where}prefer {how} to avoid accidental conflicts with other finalizer writers")
+    return warnings
