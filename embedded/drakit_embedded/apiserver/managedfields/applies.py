@@ -42,10 +42,10 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
     """
     kind = writer.kind
     _check(kind, config)
-    live = shown = completed(stored or {}, kind.api_version, kind.kind)
-    if kind.kind in KINDS:
+    live = shown = completed(stored or {}, kind, kind.api_version)
+    if kind.kind in KINDS and kind.definition is None:
         # Objects in raw extensions are compared as values, and encoded anew only if they changed.
-        live, config = print_sorted(completed(shown, kind.api_version, kind.kind)), print_sorted(config)
+        live, config = print_sorted(completed(shown, kind, kind.api_version)), print_sorted(config)
     current: list[Entry] = stored["metadata"].get("managedFields", []) if stored is not None else []
     if not current and stored is not None:
         current = updates.before_first_apply(writer, stored)
@@ -71,7 +71,7 @@ def _check(kind: Kind, config: Object) -> None:
     meta = config.get("metadata")
     if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
         raise statuses.bad_request("metadata.managedFields must be nil")
-    wrong = typechecks.faults(config, kind.api_version, kind.kind)
+    wrong = typechecks.faults(config, kind)
     if wrong:
         raise statuses.StatusError(500, "", f"failed to create typed patch object ({_named(kind, config)}): {wrong}")
 
@@ -105,7 +105,7 @@ class _Application:
 
     def __init__(self, writer: Writer, live: Object, config: Object, current: list[Entry]) -> None:
         self._kind, self._current, self._me = writer.kind, current, writer.identity(APPLY)
-        self._shape = shapes.plain(self._kind.api_version, self._kind.kind)
+        self._shape = shapes.plain(self._kind, self._kind.api_version)
         reset = reset_fields.of(self._kind, writer.subresource)
         self._fields = fieldsets.without_below(of_configuration(config, self._shape), reset)
         self._before = next((entry for entry in current if entries.identity(entry) == self._me), None)
@@ -155,7 +155,7 @@ class _Pruner:
 
     def with_owned(self, merged: Object, owned: dict[str, Tree]) -> Object:
         """Remove what the manager applied last time, and put back what somebody owns now (addBackOwnedItems)."""
-        shape = shapes.plain(self._version, self._kind.kind)
+        shape = shapes.plain(self._kind, self._version)
         pruned: Object = merging.without(merged, merging.with_named_fields(self._last["fieldsV1"], shape), shape)
         version = self._version
         for other in sorted(owned, key=lambda name: name != version):
@@ -168,7 +168,7 @@ class _Pruner:
         return self._seen(pruned, version, self._version)
 
     def _kept(self, merged: Object, pruned: Object, owned: Tree, version: str) -> Object:
-        shape = shapes.plain(version, self._kind.kind)
+        shape = shapes.plain(self._kind, version)
         kept = fieldsets.union(self._named(pruned, version), merging.with_named_fields(owned, shape))
         gone = fieldsets.difference(self._named(merged, version), kept)
         found: Object = merging.without(merged, gone, shape)
@@ -176,7 +176,7 @@ class _Pruner:
 
     def with_dangling(self, merged: Object, pruned: Object) -> Object:
         """Put back into the pruned object what the manager did not own (addBackDanglingItems)."""
-        shape = shapes.plain(self._version, self._kind.kind)
+        shape = shapes.plain(self._kind, self._version)
         gone = fieldsets.difference(self._named(merged, self._version), self._named(pruned, self._version))
         last = merging.with_named_fields(self._last["fieldsV1"], shape)
         found: Object = merging.without(merged, fieldsets.intersection(gone, last), shape)
@@ -187,7 +187,7 @@ class _Pruner:
         return self._seen(obj, self._version, self._kind.api_version)
 
     def _named(self, obj: Object, version: str) -> Tree:
-        shape = shapes.plain(version, self._kind.kind)
+        shape = shapes.plain(self._kind, version)
         return merging.with_named_fields(of_configuration(obj, shape), shape)
 
     def _seen(self, obj: Object, version: str, other: str) -> Object:

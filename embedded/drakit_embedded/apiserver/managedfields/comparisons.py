@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from drakit_embedded.apiserver.managedfields import completion, fieldsets
 from drakit_embedded.apiserver.managedfields.elements import SELF
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
-from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Leaf, Map, Shape, Struct, Values
+from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Leaf, Map, Shape, Struct, Untyped, Values
 
 
 class Comparison(NamedTuple):
@@ -38,7 +38,9 @@ def compare(old: Any, new: Any, shape: Shape) -> Comparison:
 
 def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) -> None:
     """Record how two values differ; either may be absent, not both."""
-    if old is ABSENT:
+    if isinstance(shape, Untyped):
+        _differ_as_found(element, old, new, shape, into)
+    elif old is ABSENT:
         into.added[element] = owned(new, shape)
     elif new is ABSENT:
         into.removed[element] = owned(old, shape)
@@ -54,6 +56,16 @@ def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) ->
         for part, found in zip(into, below, strict=True):
             if found:
                 part[element] = found
+
+
+def _differ_as_found(element: str, old: Any, new: Any, shape: Untyped, into: Comparison) -> None:
+    """Record how two values of no certain type differ; if they are of different types, one goes and the other comes."""
+    before, after = shape.of(old), shape.of(new)
+    if old is ABSENT or new is ABSENT or before is after:
+        _differ(element, old, new, before if new is ABSENT else after, into)
+    else:
+        _differ(element, old, ABSENT, before, into)
+        _differ(element, ABSENT, new, after, into)
 
 
 def _has_members(value: Any, shape: Shape) -> bool:
@@ -138,7 +150,7 @@ def _by_element(items: Iterable[Any], shape: Keyed | Values) -> dict[str, list[A
 
 def owned(value: Any, shape: Shape) -> Tree:
     """Build the node of a value that is new: itself and all that is below it."""
-    below = _below(value, shape)
+    below = _below(value, shape.of(value) if isinstance(shape, Untyped) else shape)
     return {SELF: LEAF, **below} if below else LEAF
 
 
@@ -185,6 +197,7 @@ def of_configuration(value: Any, shape: Shape) -> Tree:
 
 
 def _set_field(element: str, value: Any, shape: Shape, into: Tree) -> None:
+    shape = shape.of(value) if isinstance(shape, Untyped) else shape
     leaf = isinstance(shape, Leaf) or value is None or value == {}
     below = LEAF if leaf else of_configuration(value, shape)
     if leaf or below:
@@ -192,6 +205,7 @@ def _set_field(element: str, value: Any, shape: Shape, into: Tree) -> None:
 
 
 def _with_self(value: Any, shape: Shape) -> Tree:
+    shape = shape.of(value) if isinstance(shape, Untyped) else shape
     leaf = isinstance(shape, Leaf) or value is None
     below = LEAF if leaf else of_configuration(value, shape)
     return {SELF: LEAF, **below} if below else LEAF

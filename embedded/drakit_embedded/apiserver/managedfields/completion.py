@@ -13,15 +13,19 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import same_value
 from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0, "struct": {}}
 _ALWAYS_SHOWN = ("struct", "quantity", "raw", "intorstring")
 
 
-def completed(obj: Object, api_version: str, kind: str) -> Object:
-    """Complete an object of a version of a kind, and set its ``kind`` and ``apiVersion``."""
-    types, struct = structures.types_named(api_version, kind)
-    found = _struct({**obj, "kind": kind, "apiVersion": api_version}, types, struct)
+def completed(obj: Object, kind: Kind, api_version: str) -> Object:
+    """Complete an object of a version of a kind, and set its ``kind`` and ``apiVersion``; custom ones have no types."""
+    named = {**obj, "kind": kind.kind, "apiVersion": api_version}
+    if kind.definition is not None:
+        found = {**named, "metadata": dict(obj.get("metadata") or {})}
+    else:
+        found = _struct(named, *structures.types_named(api_version, kind.kind))
     # managedFields are not merged themselves.
     found["metadata"].pop("managedFields", None)
     return found

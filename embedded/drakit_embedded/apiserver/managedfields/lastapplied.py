@@ -25,7 +25,7 @@ def without_allowed(fought: Conflicts, live: Object, kind: Kind) -> Conflicts:
     last = _last_applied(live, kind)
     if last is None:
         return fought
-    shape = shapes.plain(kind.api_version, kind.kind)
+    shape = shapes.plain(kind, kind.api_version)
     allowed = of_configuration(last, shape)
     for part in compare(last, live, shape):
         allowed = fieldsets.difference(allowed, part)
@@ -44,7 +44,7 @@ def _last_applied(live: Object, kind: Kind) -> Object | None:
         return None
     if not isinstance(last, dict) or (last.get("apiVersion"), last.get("kind")) != (kind.api_version, kind.kind):
         return None
-    return None if typechecks.faults(last, kind.api_version, kind.kind) else last
+    return None if typechecks.faults(last, kind) else last
 
 
 def renew(obj: Object, config: Object) -> None:

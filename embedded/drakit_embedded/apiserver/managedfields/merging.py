@@ -12,13 +12,23 @@ from typing import Any
 from drakit_embedded.apiserver.managedfields import fieldsets
 from drakit_embedded.apiserver.managedfields.elements import SELF
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
-from drakit_embedded.apiserver.managedfields.shapes import ABSENT, LEAF_SHAPE, Keyed, Map, Shape, Struct, Values
+from drakit_embedded.apiserver.managedfields.shapes import (
+    ABSENT,
+    LEAF_SHAPE,
+    Keyed,
+    Map,
+    Shape,
+    Struct,
+    Untyped,
+    Values,
+)
 
 
 def merged(live: Any, wanted: Any, shape: Shape) -> Any:
     """Merge maps and lists that are granular; otherwise ``wanted`` replaces ``live``. Both may be ``ABSENT``."""
     if live is ABSENT or wanted is ABSENT:
         return live if wanted is ABSENT else wanted
+    shape = shape.of(wanted) if isinstance(shape, Untyped) else shape
     if isinstance(live, dict) and isinstance(wanted, dict) and isinstance(shape, Struct | Map):
         items = {key: value for key, value in live.items() if key not in wanted}
         for key, value in wanted.items():
@@ -102,6 +112,7 @@ def without(value: Any, fields: Tree, shape: Shape) -> Any:
     """Remove some fields of a value; None if nothing is left, and for a map or list that is owned as a whole."""
     if not fields:
         return value
+    shape = shape.of(value) if isinstance(shape, Untyped) else shape
     if isinstance(value, dict):
         return _map_without(value, fields, shape) if isinstance(shape, Struct | Map) else None
     if isinstance(value, list):
@@ -145,6 +156,7 @@ def with_named_fields(fields: Tree, shape: Shape | None) -> Tree:
 
 
 def _shape_below(shape: Shape | None, element: str) -> Shape | None:
+    shape = shape.map if isinstance(shape, Untyped) else shape
     if element[0] == "f" and isinstance(shape, Struct | Map):
         return _below(shape, element[2:])
     return shape.item if element[0] == "k" and isinstance(shape, Keyed) else None

@@ -56,4 +56,5 @@ def of(kind: Kind, subresource: str) -> Tree:
         return _NOTHING
     if subresource != "status":
         return _STATUS
-    return _SPEC_AND_METADATA if (kind.group, kind.plural) in _METADATA_KEPT else _SPEC
+    keeps_metadata = kind.definition is not None or (kind.group, kind.plural) in _METADATA_KEPT
+    return _SPEC_AND_METADATA if keeps_metadata else _SPEC

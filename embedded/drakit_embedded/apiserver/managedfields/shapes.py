@@ -1,8 +1,9 @@
 """What server-side apply knows of a kind: which values are leaves, and what tells the items of a list from each other.
 
-Compiled from the Go types (``structures.types_of``) one struct at a time, when it is first met. There are two ways to
-look at an object, as there are in Kubernetes: *typed*, as its Go type shows it (what is empty and may be left out is
-absent, what may not is there as zero), and *plain*, as the JSON of an applied configuration is.
+Compiled from the Go types (``structures.types_of``) one struct at a time, when it is first met, or for custom resources
+from their schemas (``custom_shapes``). There are two ways to look at an object, as there are in Kubernetes: *typed*, as
+its Go type shows it (what is empty and may be left out is absent, what may not is there as zero), and *plain*, as the
+JSON of an applied configuration is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from drakit_embedded.apiserver.managedfields import elements
 from drakit_embedded.apiserver.managedfields.completion import zero_of
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
 from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 # An absent value; null is a value.
 ABSENT: Final[Any] = object()
@@ -118,7 +120,22 @@ class Values:
         return elements.of_value(item)
 
 
-Shape = Leaf | Struct | Map | Keyed | Values
+class Untyped:
+    """A value whose schema does not say what it is: objects and lists have a shape each, all else is a leaf."""
+
+    __slots__ = ("_list", "map")
+
+    def __init__(self, listed: Shape) -> None:
+        # Set by who makes it, as it may refer to itself.
+        self.map: Shape = LEAF_SHAPE
+        self._list = listed
+
+    def of(self, value: Any) -> Shape:
+        """Find the shape of a value."""
+        return self.map if isinstance(value, dict) else self._list if isinstance(value, list) else LEAF_SHAPE
+
+
+Shape = Leaf | Struct | Map | Keyed | Values | Untyped
 LEAF_SHAPE: Final = Leaf()
 
 
@@ -127,22 +144,41 @@ def _zero_set(shape: Shape) -> Tree:
     return {elements.SELF: LEAF, **{element: below for _, element, below in zeros}} if zeros else LEAF
 
 
-@functools.cache
-def typed(api_version: str, kind: str) -> Struct:
-    """Build the shape of a kind as its Go type shows it.
+def typed(kind: Kind, api_version: str) -> Struct:
+    """Build the shape of a kind in one of its versions as its Go type shows it; that of a custom resource as JSON.
 
     Raises:
-        LookupError: if there is no such kind.
+        LookupError: if there is no such version.
     """
-    return _root(api_version, kind, as_typed=True)
+    if kind.definition is not None:
+        return _custom(kind, api_version, as_typed=True)
+    return _root(api_version, kind.kind, as_typed=True)
+
+
+def plain(kind: Kind, api_version: str) -> Struct:
+    """Build the shape of a kind in one of its versions as JSON."""
+    if kind.definition is not None:
+        return _custom(kind, api_version, as_typed=False)
+    return _root(api_version, kind.kind, as_typed=False)
+
+
+def _custom(kind: Kind, api_version: str, *, as_typed: bool) -> Struct:
+    # Imported here, as most clusters have no custom resources.
+    from drakit_embedded.apiserver.managedfields import custom_shapes
+
+    assert kind.definition is not None
+    group, _, version = api_version.rpartition("/")
+    if group != kind.group:
+        raise LookupError(api_version)
+    compiled, key = kind.definition.compiled, ("typed shape" if as_typed else "plain shape", version)
+    if key not in compiled:
+        fields = custom_shapes.root_fields(kind.definition.versions[version].schema)
+        compiled[key] = Struct(lambda: _as_typed(fields) if as_typed else fields)
+    found: Struct = compiled[key]
+    return found
 
 
 @functools.cache
-def plain(api_version: str, kind: str) -> Struct:
-    """Build the shape of a kind as JSON."""
-    return _root(api_version, kind, as_typed=False)
-
-
 def _root(api_version: str, kind: str, *, as_typed: bool) -> Struct:
     types, struct = structures.types_named(api_version, kind)
     compiler = _Compiler(types, as_typed)
@@ -157,17 +193,7 @@ class _Compiler:
         self._structs: dict[str, Struct] = {}
 
     def root_fields(self, struct: str) -> dict[str, Field]:
-        if not self._typed:
-            return self._fields(struct)
-        fields = {name: field for name, field in self._fields(struct).items() if name not in _TYPE_META}
-        metadata = fields["metadata"].shape
-        assert isinstance(metadata, Struct)
-        owned = {
-            name: field._replace(element="", shape=LEAF_SHAPE) if name in _NEVER_OWNED else field
-            for name, field in metadata.fields.items()
-        }
-        fields["metadata"] = fields["metadata"]._replace(shape=Struct(lambda: owned))
-        return fields
+        return _as_typed(self._fields(struct)) if self._typed else self._fields(struct)
 
     def _fields(self, struct: str) -> dict[str, Field]:
         return {field.name: self._field(field) for field in self._types.flat_fields(struct)}
@@ -182,7 +208,7 @@ class _Compiler:
 
     def _shape(self, kind: Type) -> Shape:
         if kind.shape == "struct" and not kind.atomic:
-            return self._struct(kind.struct)
+            return self.struct_shape(kind.struct)
         if kind.shape == "map" and not kind.atomic and kind.item is not None:
             return Map(self._shape(kind.item))
         if kind.list_type == "set":
@@ -192,7 +218,7 @@ class _Compiler:
         whole = self._typed and (kind.shape in ("struct", "raw") or kind.item is not None)
         return Leaf((self._types, kind)) if whole else LEAF_SHAPE
 
-    def _struct(self, struct: str) -> Struct:
+    def struct_shape(self, struct: str) -> Struct:
         if struct not in self._structs:
             self._structs[struct] = Struct(lambda: self._fields(struct))
         return self._structs[struct]
@@ -201,6 +227,23 @@ class _Compiler:
         assert kind.item is not None
         fields = {field.name: field for field in self._types.flat_fields(kind.item.struct)}
         return tuple((key, _default(fields[key])) for key in sorted(kind.keys))
+
+
+def _as_typed(fields: dict[str, Field]) -> dict[str, Field]:
+    """Take the type and what nobody ever owns of the metadata out of the fields of a root."""
+    metadata = fields["metadata"].shape
+    assert isinstance(metadata, Struct)
+    owned = {
+        name: field._replace(element="", shape=LEAF_SHAPE) if name in _NEVER_OWNED else field
+        for name, field in metadata.fields.items()
+    }
+    nobody = {name: Field("", LEAF_SHAPE, ABSENT, False) for name in _TYPE_META}
+    return fields | nobody | {"metadata": fields["metadata"]._replace(shape=Struct(lambda: owned))}
+
+
+def object_meta() -> Struct:
+    """Build the shape of metadata as JSON."""
+    return _Compiler(structures.others(), False).struct_shape("meta/v1.ObjectMeta")
 
 
 def _default(field: schema.Field) -> Any:

@@ -14,19 +14,26 @@ from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.managedfields import elements, shapes
 from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Map, Shape, Struct, Values
 from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 _ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
 
 
-def faults(config: Object, api_version: str, kind: str) -> str:
+def faults(config: Object, kind: Kind) -> str:
     """Say what is wrong with a configuration, as one text; "" if nothing is. An undeclared field ends its struct."""
-    types, struct = structures.types_named(api_version, kind)
-    shape = shapes.plain(api_version, kind)
-    found = list(_struct(config, types, struct, shape, ""))
+    if kind.definition is not None:
+        # Imported here, as most clusters have no custom resources.
+        from drakit_embedded.apiserver.managedfields import custom_typechecks
+
+        found = list(custom_typechecks.faults(config, kind.definition.versions[kind.version].schema))
+    else:
+        types, struct = structures.types_of(kind)
+        found = list(of_struct(config, types, struct, shapes.plain(kind, kind.api_version), ""))
     return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
 
 
-def _struct(value: Object, types: Schema, struct: str, shape: Shape | None, path: str) -> Iterator[str]:
+def of_struct(value: Object, types: Schema, struct: str, shape: Shape | None, path: str) -> Iterator[str]:
+    """Yield what is wrong with an object that a Go struct is to hold."""
     known = {field.name: field.type for field in types.flat_fields(struct)}
     fields = shape.fields if isinstance(shape, Struct) else {}
     for key, item in value.items():
@@ -42,22 +49,22 @@ def _value(value: Any, types: Schema, kind: Type, shape: Shape | None, path: str
         return
     if kind.shape == "struct" or kind.shape == "map":
         if not isinstance(value, dict):
-            yield _said(path, f"expected map, got {_wrapped(value)}")
+            yield said(path, f"expected map, got {wrapped(value)}")
         elif kind.item is None:
-            yield from _struct(value, types, kind.struct, shape, path)
+            yield from of_struct(value, types, kind.struct, shape, path)
         else:
             below = shape.item if isinstance(shape, Map) else None
             for key, item in value.items():
                 yield from _value(item, types, kind.item, below, f"{path}.{key}")
     elif kind.shape == "list":
         if not isinstance(value, list):
-            yield _said(path, f"expected list, got {_wrapped(value)}")
+            yield said(path, f"expected list, got {wrapped(value)}")
         else:
             yield from _items(value, types, kind, shape, path)
     else:
-        wrong = _scalar_fault(value, kind)
+        wrong = scalar_fault(value, kind.shape)
         if wrong:
-            yield _said(path, wrong)
+            yield said(path, wrong)
 
 
 def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, path: str) -> Iterator[str]:
@@ -66,20 +73,20 @@ def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, pat
     for index, item in enumerate(value):
         step = f"[{index}]"
         if isinstance(shape, Keyed | Values):
-            wrong = _unidentified(item, shape)
+            wrong = unidentified(item, shape)
             if wrong:
-                yield _said(path, f"element {index}: {wrong}")
+                yield said(path, f"element {index}: {wrong}")
                 return
             element = shape.element(item)
             step = elements.shown(element)
             if element in seen:
-                yield _said(path, f"duplicate entries for key {step}")
+                yield said(path, f"duplicate entries for key {step}")
             seen.add(element)
         below = shape.item if isinstance(shape, Keyed) else None
         yield from _value(item, types, kind.item, below, path + step)
 
 
-def _unidentified(item: Any, shape: Keyed | Values) -> str:
+def unidentified(item: Any, shape: Keyed | Values) -> str:
     """Say why an item of a list cannot be identified."""
     if isinstance(shape, Values):
         if isinstance(item, dict):
@@ -100,24 +107,26 @@ def _unidentified(item: Any, shape: Keyed | Values) -> str:
     return ""
 
 
-def _scalar_fault(value: Any, kind: Type) -> str:
+def scalar_fault(value: Any, shape: str) -> str:
+    """Say why a value is no scalar of a shape; empty if it is."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind.shape in _ANY_SCALAR:
-        return "" if isinstance(value, str | int | float) else f"expected any scalar, got {_wrapped(value)}"
-    if kind.shape == "int":
+    if shape in _ANY_SCALAR:
+        return "" if isinstance(value, str | int | float) else f"expected any scalar, got {wrapped(value)}"
+    if shape == "int":
         return "" if number else f"expected numeric (int or float), got {_go_type(value)}"
-    if kind.shape == "bool":
-        return "" if isinstance(value, bool) else f"expected boolean, got {_wrapped(value)}"
+    if shape == "bool":
+        return "" if isinstance(value, bool) else f"expected boolean, got {wrapped(value)}"
     return (
         "" if isinstance(value, str) else f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
     )
 
 
-def _said(path: str, what: str) -> str:
+def said(path: str, what: str) -> str:
+    """Say where something is wrong."""
     return f"{path}: {what}" if path else what
 
 
-def _wrapped(value: Any) -> str:
+def wrapped(value: Any) -> str:
     """Print a value as structured-merge-diff does by ``%v``."""
     return f"&{{{_printed(value)}}}"
 

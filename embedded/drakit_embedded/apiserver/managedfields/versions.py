@@ -25,18 +25,29 @@ class UnknownVersion(LookupError):
     """The kind does not exist in this version (any more)."""
 
 
-@lru_cache(maxsize=1024)
 def converter(kind: Kind, api_version: str) -> conversion.Converter | None:
     """Find the converter from stored objects to a version of their kind; None if both are the same.
 
     Raises:
         UnknownVersion: if the kind does not exist in it.
     """
+    if kind.definition is None:
+        return _converter(kind, api_version)
+    _check_known(kind, api_version)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _converter(kind: Kind, api_version: str) -> conversion.Converter | None:
+    _check_known(kind, api_version)
+    return conversion.between(in_version(kind, api_version))
+
+
+def _check_known(kind: Kind, api_version: str) -> None:
     try:
-        shapes.typed(api_version, kind.kind)
+        shapes.typed(kind, api_version)
     except LookupError:
         raise UnknownVersion(api_version) from None
-    return conversion.between(in_version(kind, api_version))
 
 
 def in_version(kind: Kind, api_version: str) -> Kind:
@@ -49,13 +60,15 @@ def as_plain(obj: Object, kind: Kind, api_version: str) -> Object:
     """Convert a plain object of ``kind`` to another version."""
     if api_version == kind.api_version:
         return obj
-    return completed(_as_typed(obj, kind, api_version), api_version, kind.kind)
+    return completed(_as_typed(obj, kind, api_version), kind, api_version)
 
 
 def _as_typed(obj: Object, kind: Kind, api_version: str) -> Object:
     """Convert a plain object of ``kind`` to another version, without completing it."""
     to, own = converter(kind, api_version), conversion.between(kind)
     bare = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
+    if kind.definition is not None:
+        return bare
     stored, _ = structures.decode(bare, kind, "Ignore")
     stored = own.to_storage(stored) if own is not None else stored
     return to.from_storage(stored) if to is not None else stored
@@ -93,11 +106,11 @@ def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
     """Compare a stored object with the one that is to replace it."""
 
     def compared(api_version: str) -> Comparison:
-        convert, shape = converter(kind, api_version), shapes.typed(api_version, kind.kind)
+        convert, shape = converter(kind, api_version), shapes.typed(kind, api_version)
         before, after = (convert.from_storage(obj) if convert and obj else obj for obj in (old, new))
-        if api_version != kind.api_version:
+        if api_version != kind.api_version and kind.definition is None:
             # Upstream converts through JSON here, and raw extensions through maps.
-            before, after = (print_sorted(completed(obj, api_version, kind.kind)) for obj in (before, after))
+            before, after = (print_sorted(completed(obj, kind, api_version)) for obj in (before, after))
         return compare(before, after, shape)
 
     return Comparisons(compared, reset)
@@ -108,9 +121,9 @@ def of_plain(kind: Kind, live: Object, new: Object, reset: Tree) -> Comparisons:
 
     def compared(api_version: str) -> Comparison:
         if api_version == kind.api_version:
-            return compare(live, new, shapes.plain(api_version, kind.kind))
+            return compare(live, new, shapes.plain(kind, api_version))
         # Upstream converts through the Go types here.
-        shape = shapes.typed(api_version, kind.kind)
+        shape = shapes.typed(kind, api_version)
         return compare(_as_typed(live, kind, api_version), _as_typed(new, kind, api_version), shape)
 
     return Comparisons(compared, reset)

@@ -127,7 +127,7 @@ class _Parser:
             raise PathError("unterminated quoted string")
         text = self._text[self._at + 1 : end].replace("\\" + quote, quote).replace("\\\\", "\\")
         self._at = end + 1
-        return lambda values: [text]
+        return lambda _: [text]
 
     def _array(self) -> Step:
         inside = self._match(_ARRAY, "unterminated array")[1]

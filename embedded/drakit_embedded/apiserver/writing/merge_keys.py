@@ -56,8 +56,12 @@ def _children(types: Schema, kind: Type) -> dict[str, Node]:
     return found
 
 
-@functools.cache
 def of(kind: Kind) -> Node:
-    """Build the node of a kind's root."""
+    """Build the node of a kind's root; custom resources take no strategic merge patches."""
+    return _of(kind) if kind.definition is None else PLAIN
+
+
+@functools.cache
+def _of(kind: Kind) -> Node:
     types, struct = structures.types_of(kind)
     return Node(types, Type("struct", "", struct=struct))

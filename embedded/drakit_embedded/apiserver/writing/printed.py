@@ -19,8 +19,17 @@ Touched = dict[str, Any]
 
 def text(obj: dict[str, Any], kind: Kind, touched: Touched) -> str:
     """Print the object as JSON."""
+    if kind.definition is not None:
+        # Upstream has no struct either, but a map, whose keys are printed in the order of the alphabet.
+        return to_json(_sorted(obj))
     types, struct = structures.types_of(kind)
     return to_json(_ordered(types, Type("struct", "", struct=struct), obj, touched))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, dict) else value
 
 
 def of_operations(operations: list[dict[str, Any]]) -> Touched:
