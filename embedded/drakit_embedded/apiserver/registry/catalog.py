@@ -185,7 +185,8 @@ class Catalog:
 
     def equivalents(self, kind: Kind) -> list[Kind]:
         """List the other kinds that are served from the collection of a kind (apimachinery/pkg/runtime/mapper.go)."""
-        return [other for other in self._sharing.get(kind.storage, ()) if other != kind]
+        sharing = self._sharing.get(kind.storage, ()) if kind.definition is None else kind.definition.kinds()
+        return [other for other in sharing if other != kind]
 
     def in_version(self, group: str, version: str) -> list[Served]:
         """List all kinds of a version, by plural; empty if it is not served."""

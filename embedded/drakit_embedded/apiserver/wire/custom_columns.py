@@ -22,8 +22,8 @@ _NAME: Object = {
     "type": "string",
     "format": "name",
     "description": "Name must be unique within a namespace. Is required when creating resources, although some "
-    "resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for "
-    "creation idempotence and configuration definition. Cannot be updated. More info: "
+    "resources may allow a client to request the generation of an appropriate name automatically. Name is primarily "
+    "intended for creation idempotence and configuration definition. Cannot be updated. More info: "
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
     "priority": 0,
 }
