@@ -117,9 +117,10 @@ class Call:
 
     async def object(self, *, named: bool = False) -> Object:
         """Decode the object in the body and run the checks of all writes; ``named``: it must have the path's name."""
-        raw, kind = await self.body(), self.served.kind.kind
+        raw, kind = await self.body(), self.served.kind
+        custom, validation = kind.definition is not None, self.query.text("fieldValidation")
         obj = await self.read(
-            lambda: self._incoming(bodies.parse(raw, self.content_type, kind), self.query.text("fieldValidation")), raw
+            lambda: self._incoming(bodies.parse(raw, self.content_type, kind.kind, custom=custom), validation), raw
         )
         if named:
             statuses.check_name(obj["metadata"].get("name"), self.key[1])

@@ -25,7 +25,8 @@ from drakit_embedded.apiserver.endpoints.metrics import Metrics
 from drakit_embedded.apiserver.endpoints.verbs import serve
 from drakit_embedded.apiserver.identity.users import ANONYMOUS, User
 from drakit_embedded.apiserver.reading.watching import Watches
-from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.requests import Query, Target
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire.presentation import is_plain, presented
 from drakit_embedded.apiserver.wire.responses import refusal
@@ -105,9 +106,11 @@ class Handler:
         target = requests.target(group, version, rest[1:] if watched else rest)
         served = self._api.catalog.find(group, version, target.plural) if target else None
         if target is None or served is None:
-            if segments[0] == "apis" and group not in self._api.catalog.groups():
+            if segments[0] == "apis" and not self._api.catalog.is_own(group):
                 return page_not_found()
             raise statuses.unknown_resource()
+        if served.kind.definition is not None and not _is_in_scope(served.kind, target, request.method):
+            return page_not_found()
         call = Call(self._api, self._watches, served, target, request, Query(query), user, watched=watched)
         return await self._served(call)
 
@@ -151,6 +154,13 @@ async def _exposition(counted: Metrics, api: Api, watches: Watches, version: Obj
     from drakit_embedded.apiserver.endpoints import exposition
 
     return await exposition.text(counted, api, watches, version)
+
+
+def _is_in_scope(kind: Kind, target: Target, method: str) -> bool:
+    """Check whether the path of a custom resource is one for its scope (crdHandler.ServeHTTP)."""
+    if not kind.namespaced:
+        return target.namespace is None
+    return target.namespace is not None or (method == "GET" and target.name is None)
 
 
 def _is_longer(response: web.StreamResponse, count: int) -> bool:

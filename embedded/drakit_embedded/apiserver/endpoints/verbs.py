@@ -51,7 +51,7 @@ async def serve(call: Call) -> web.StreamResponse:
             call.query.check_timeout()
         return await driver.settled(lambda: handler(call.anew()))
     except statuses.StatusError as error:
-        error.warnings = call.warnings
+        error.warnings = [*call.warnings, *error.warnings]
         raise
 
 
@@ -63,6 +63,8 @@ def _is_long(call: Call) -> bool:
 def _handler(call: Call) -> Verb:
     """Find the handler of a request; 404 for a path that does not exist, 405 for a method that it does not take."""
     target, method, kind = call.target, call.request.method, call.served.kind
+    if kind.definition is not None:
+        return _custom_handler(call)
     _check_scope(call)
     verbs: Mapping[str, Verb]
     if kind.is_review:
@@ -81,6 +83,23 @@ def _handler(call: Call) -> Verb:
     if found is None or (kind.is_read_only and method != "GET"):
         raise statuses.method_not_allowed(stored_only.limit(kind))
     return found
+
+
+def _custom_handler(call: Call) -> Verb:
+    """Find the handler of a request for a custom resource (serveResource of crdHandler)."""
+    target, method, kind = call.target, call.request.method, call.served.kind
+    if target.subresource is not None and target.subresource not in kind.subresources:
+        raise statuses.not_found(kind.plural, kind.group, target.name or "")
+    if target.subresource is not None:
+        verbs: Mapping[str, Verb] = _SUBRESOURCES.get(target.subresource, _STATUS)
+    else:
+        verbs = _WATCHED if call.watched else _COLLECTION if target.name is None else {**_OBJECT, "POST": _create}
+    found = verbs.get(method)
+    if found is not None:
+        return found
+    if target.name is None and method in ("PUT", "PATCH"):
+        raise statuses.bad_request("name must be provided")
+    raise statuses.not_supported(kind.plural, kind.group, _VERBS.get(method, ""))
 
 
 def _check_scope(call: Call) -> None:
@@ -329,6 +348,7 @@ async def _token(call: Call) -> web.StreamResponse:
     return call.answer(_encode(made), 201)
 
 
+_VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _REVIEW = {"POST": _review}
 _WATCHED = {"GET": _list}
 _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}

@@ -27,6 +27,10 @@ def _field(name: str, shape: Shape) -> Field:
     return Field(f"f:{name}", shape, ABSENT, False)
 
 
+# The metadata of a new object is not new itself.
+_NO_METADATA: Final[dict[str, Any]] = {}
+
+
 def _deduced() -> Untyped:
     made = Untyped(LEAF_SHAPE)
     made.map = Map(made)
@@ -54,7 +58,9 @@ class _Open(dict[str, Field]):
 
 def root_fields(schema: Structural) -> dict[str, Field]:
     """Build the fields of a custom resource."""
-    return _Compiler().fields(schema, keeps=schema.preserves_unknown, named=_of_resources())
+    found = _Compiler().fields(schema, keeps=schema.preserves_unknown, named=_of_resources())
+    found["metadata"] = found["metadata"]._replace(zero=_NO_METADATA)
+    return found
 
 
 def _of_resources() -> dict[str, Shape]:

@@ -156,6 +156,10 @@ class Catalog:
         made = served_kinds.of_version(definition, version, self._store)
         return Served(made.kind, made.strategy, made.collection, "", made.reader)
 
+    def is_own(self, group: str) -> bool:
+        """Check whether a group is the server's own, and not brought by definitions."""
+        return group in self._own_groups
+
     def custom_groups(self) -> dict[str, list[str]]:
         """List the versions of each group that definitions bring."""
         return {group: versions for group, versions in self._groups.items() if group not in self._own_groups}

@@ -51,6 +51,11 @@ class Kind:
         return self.list_name or self.kind + "List"
 
     @property
+    def stored_under(self) -> str:
+        """Where etcd would have its objects, as far as that follows from the names."""
+        return self.plural if self.definition is None else f"{self.group}/{self.plural}"
+
+    @property
     def is_review(self) -> bool:
         """Whether objects of the kind are answered and never stored."""
         return self.definition is None and self.plural in REVIEWS

@@ -81,7 +81,7 @@ def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]
         if not error.strict or validation == "Strict":
             raise bad_request(str(error)) from None
         complaints = error.strict
-    warnings = [line for text in complaints for line in _lines(text)] if validation != "Ignore" else []
+    warnings = [line for text in complaints for line in lines(text)] if validation != "Ignore" else []
     return _decode(obj, kind, strict=False), warnings
 
 
@@ -93,7 +93,7 @@ def decode_options(obj: Object, kind: str) -> Object:
         raise bad_request(str(error).partition(f" as a {kind}: ")[2]) from None
 
 
-def _lines(complaint: str) -> list[str]:
+def lines(complaint: str) -> list[str]:
     """Split the complaints of a YAML reader, which are one text, into lines (parseYAMLWarnings)."""
     if not complaint.startswith(_OF_YAML):
         return [complaint]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from drakit_api.golang import gojson
-from drakit_api.golang.gostrings import quote
+from drakit_api.golang.gostrings import quote, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver import statuses
@@ -41,10 +41,11 @@ class BodyError(ValueError):
     """A body that is malformed, or whose type is not known."""
 
 
-def parse(raw: bytes, content_type: str, kind: str) -> Object:
+def parse(raw: bytes, content_type: str, kind: str, *, custom: bool = False) -> Object:
     """Parse a body into an object.
 
-    ``kind`` is what it should be, "" if messages do not say so. A body with a key twice is a ``gojson.Repeated``.
+    ``kind`` is what it should be, "" if messages do not say so. A body with a key twice is a ``gojson.Repeated``. A
+    ``custom`` resource has to say its kind.
 
     Raises:
         StatusError: 400 if the body holds no object, 415 if the format is not supported here.
@@ -65,6 +66,11 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
     except BodyError as error:
         raise _unrecognized(raw, kind, str(error)) from None
+    if custom:
+        if not found.get("kind"):
+            text = raw.decode(errors="replace") if media in _JSON else to_json(found)
+            raise _unrecognized(raw, kind, f"Object 'Kind' is missing in '{text}'")
+        return found
     if kind not in raw_extensions.KINDS:
         return found
     if media not in _JSON:

@@ -93,6 +93,9 @@ class Plain:
         self._served, self.is_stored = served, served.is_stored
         self._head = f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",'.encode()
         self._list_head = f'{{"kind":"{kind.list_kind}","apiVersion":"{kind.api_version}","metadata":'.encode()
+        if kind.definition is not None:
+            # Upstream has no struct of these, but a map, which it prints by its keys.
+            self._head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}",'.encode()
         self.key = f"{kind.api_version}/{kind.plural}"
 
     @property
@@ -110,8 +113,19 @@ class Plain:
             bodies = [record.body for record in records]
         else:
             bodies = [self._served.body(record) for record in records]
+        if self._served.kind.definition is not None:
+            return self._custom(bodies, metadata)
         head = self._list_head + _encode(metadata) + b',"items":['
         return Parts(head, bodies, b"]}\n")
+
+    def _custom(self, bodies: Sequence[bytes], metadata: Object) -> Parts:
+        """Build a list of custom resources, which says the type of each item, too."""
+        kind = self._served.kind
+        head = f'{{"apiVersion":"{kind.api_version}","items":['.encode()
+        tail = f'],"kind":"{kind.list_kind}","metadata":'.encode()
+        return Parts(
+            head, [self._head + body[1:] for body in bodies], tail + _encode({"continue": "", **metadata}) + b"}\n"
+        )
 
     def bookmark(self, metadata: Object) -> Object:
         """Build a bookmark of the kind that is watched."""

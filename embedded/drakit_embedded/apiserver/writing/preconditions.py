@@ -57,7 +57,7 @@ def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | 
     """Refuse with 409 an update that is meant for another object or version (storage.Preconditions); "" matches all."""
     if why := _failed(stored, uid or None, version or None):
         meta: ObjectMeta = stored["metadata"]
-        parts = ("/registry", _STORED_AS.get(kind.plural, kind.plural), meta.get("namespace"), meta["name"])
+        parts = ("/registry", _STORED_AS.get(kind.stored_under, kind.stored_under), meta.get("namespace"), meta["name"])
         where = f"Code: 4, Key: {'/'.join(filter(None, parts))}, ResourceVersion: 0"
         why = f"StorageError: invalid object, {where}, AdditionalErrorMsg: {why}"
         raise statuses.conflict(kind.plural, kind.group, meta["name"], why)

@@ -64,7 +64,9 @@ def incoming(
 
     ``validation`` is the request's ``fieldValidation``; warnings for the client are appended to ``warnings``.
     """
-    obj, found = served.strategy.decode(bodies.typed(obj, served.kind), served.kind, validation, api)
+    if served.kind.definition is None:
+        obj = bodies.typed(obj, served.kind)
+    obj, found = served.strategy.decode(obj, served.kind, validation, api)
     warnings += found
     meta = obj.pop("metadata", {})
     obj = {"metadata": meta, **obj}

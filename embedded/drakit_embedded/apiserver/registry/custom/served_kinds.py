@@ -35,7 +35,7 @@ def declare(definition: Definition, store: Store, before: Definition | None) -> 
     field_values = _field_values(definition)
     collection = store.collection(definition.name, field_values)
     kind = definition.kind(definition.versions[definition.storage])
-    form = StoredKind(kind.plural, kind.kind, kind.api_version)
+    form = StoredKind(kind.stored_under, kind.kind, kind.api_version)
     collection.describe(field_values, form, store.version if before is not None else 0)
     is_same = before is not None and _schemas(before) == _schemas(definition)
     if collection.records and not (is_same and before is not None and not before.has_older):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from drakit_api.formats import label_key
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
+from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver.registry.custom import decoding
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme.definitions import Version
@@ -25,11 +26,12 @@ _NOTHING: Object = {}
 
 def of(version: Version, *, namespaced: bool, stored_form: Callable[[Object, Cluster], Object] | None) -> Strategy:
     """Build the strategy of a version; ``stored_form`` converts to the stored version, if that may differ."""
-    rules = _Rules(version)
+    rules = _Rules(version, namespaced)
     known = ("metadata.name", *(("metadata.namespace",) if namespaced else ()), *version.selectable)
     return Strategy(
         decode=decoding.decode,
         canonical=stored_form,
+        owns_metadata=True,
         field_names={name: name for name in known},
         default=rules.default,
         prepare_update=rules.prepare_update,
@@ -47,8 +49,8 @@ def of(version: Version, *, namespaced: bool, stored_form: Callable[[Object, Clu
 class _Rules:
     """The compiled schema of a version."""
 
-    def __init__(self, version: Version) -> None:
-        self._version, self._schema = version, version.schema
+    def __init__(self, version: Version, namespaced: bool) -> None:
+        self._version, self._namespaced = version, namespaced
         self._defaults = decoding.defaults(version)
 
     def default(self, obj: Object, cluster: Cluster) -> None:
@@ -60,13 +62,20 @@ class _Rules:
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return ()
+        return [*on_create(obj["metadata"], namespaced=self._namespaced, any_finalizer=True)]
 
     def validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return ()
+        return _metadata_faults(new, old)
 
     def validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return ()
+        return _metadata_faults(new, old)
+
+
+def _metadata_faults(new: Object, old: Object) -> list[FieldFault]:
+    """Check changed metadata. Upstream's registry does so and its strategy once more, so that all is said twice."""
+    if new["metadata"] == old["metadata"]:
+        return []
+    return [*on_update(new["metadata"], old["metadata"], any_finalizer=True)] * 2
 
 
 def _warn_of_finalizers(obj: Object) -> Sequence[str]:
