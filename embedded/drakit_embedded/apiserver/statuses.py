@@ -170,10 +170,10 @@ def not_supported(plural: str, group: str, verb: str) -> StatusError:
     return StatusError(405, "MethodNotAllowed", message, _details("", group, plural))
 
 
-def unsupported_body() -> StatusError:
-    """Build the 415 for the body of a write in an unknown format."""
-    accepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-    message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+def unsupported_body(*accepted: str) -> StatusError:
+    """Build the 415 for the body of a write in an unknown format; without others, those of objects are accepted."""
+    listed = ", ".join(accepted or ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf"))
+    message = f"the body of the request was in an unknown format - accepted media types include: {listed}"
     return StatusError(415, "UnsupportedMediaType", message)
 
 

@@ -108,7 +108,7 @@ class Documents:
             return self._aggregated(request, segments[0])
         document = self._document("/".join(segments), lambda: self._describe(segments))
         if document is None:
-            if segments[0] == "api" or segments[1] in self._catalog.groups():
+            if segments[0] == "api" or self._catalog.is_own(segments[1]):
                 raise statuses.unknown_resource()
             return page_not_found()
         return answer(document)

@@ -236,6 +236,7 @@ def _answer(call: Call, form: forms.Form, written: writes.Written, warning: str)
 
 async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     content_type = call.content_type
+    patches.check_type(content_type, call.served.kind)
     applying = patches.type_of(content_type) == "apply"
     intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
@@ -306,6 +307,7 @@ async def _put_scale(call: Call) -> web.StreamResponse:
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
     intent = call.intent("PatchOptions", "scale")
+    patches.check_type(call.content_type, call.served.kind)
     patch = patches.parse(await call.body(), call.content_type)
     return await _scaled(call, lambda: patches.plain(scales.scale(call.served, call.record()), patch), intent)
 

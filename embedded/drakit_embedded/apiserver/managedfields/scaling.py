@@ -8,32 +8,31 @@ from __future__ import annotations
 
 from drakit_embedded.apiserver.managedfields import entries, fieldsets
 from drakit_embedded.apiserver.managedfields.entries import UPDATE, Entry, Identity
-from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 from drakit_embedded.apiserver.managedfields.updates import Writer
 
 _SCALE_VERSION = "autoscaling/v1"
-_PATH = ("f:spec", "f:replicas")
-_REPLICAS: Tree = fieldsets.of([_PATH])
+# Where workloads have their replicas.
+PATH = ("spec", "replicas")
 
 
-def after(writer: Writer, current: list[Entry], *, before: int, now: int) -> list[Entry]:
-    """Compute the entries of a workload whose replicas a Scale has set from ``before`` to ``now``."""
-    version = writer.kind.api_version
-    owners = {_in_scale(entry) for entry in current if entry["apiVersion"] == version and _owns(entry)}
+def after(writer: Writer, current: list[Entry], *, before: int, now: int, path: tuple[str, ...] = PATH) -> list[Entry]:
+    """Compute the entries of an object whose replicas, at ``path``, a Scale has set from ``before`` to ``now``."""
+    version, replicas = writer.kind.api_version, tuple(f"f:{key}" for key in path)
+    owners = {_in_scale(entry) for entry in current if entry["apiVersion"] == version and _owns(entry, replicas)}
     if owners and before != now:
         # A Scale omits zero replicas, and an absent field has no owner.
         owners = {Identity(writer.manager or "unknown", UPDATE, _SCALE_VERSION, "scale")} if now else set()
-    kept = [_kept(entry, owners) for entry in current if entry["apiVersion"] == version]
+    kept = [_kept(entry, owners, replicas) for entry in current if entry["apiVersion"] == version]
     found = {entries.identity(entry): entry for entry in kept if entry["fieldsV1"]}
     for owner in owners - found.keys():
         # New owners get an entry in the version of the workload, without a time.
-        entry = entries.made(owner, version, _REPLICAS, None)
+        entry = entries.made(owner, version, fieldsets.of([replicas]), None)
         found[entries.identity(entry)] = entry
     return entries.in_order(list(found.values()))
 
 
-def _owns(entry: Entry) -> bool:
-    return fieldsets.has(entry["fieldsV1"], _PATH)
+def _owns(entry: Entry, replicas: tuple[str, ...]) -> bool:
+    return fieldsets.has(entry["fieldsV1"], replicas)
 
 
 def _in_scale(entry: Entry) -> Identity:
@@ -41,8 +40,8 @@ def _in_scale(entry: Entry) -> Identity:
     return who._replace(api_version=_SCALE_VERSION) if who.operation == UPDATE else who
 
 
-def _kept(entry: Entry, owners: set[Identity]) -> Entry:
+def _kept(entry: Entry, owners: set[Identity], replicas: tuple[str, ...]) -> Entry:
     """Keep an entry's ownership of the replicas only if it is among ``owners``."""
-    if not _owns(entry) or entries.identity(entry) in owners:
+    if not _owns(entry, replicas) or entries.identity(entry) in owners:
         return entry
-    return {**entry, "fieldsV1": fieldsets.difference(entry["fieldsV1"], _REPLICAS)}
+    return {**entry, "fieldsV1": fieldsets.difference(entry["fieldsV1"], fieldsets.of([replicas]))}

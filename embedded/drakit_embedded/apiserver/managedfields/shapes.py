@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from drakit_api.objects import schema
 from drakit_api.objects.schema import Schema, Type
@@ -19,6 +19,9 @@ from drakit_embedded.apiserver.managedfields.completion import zero_of
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
+
+if TYPE_CHECKING:
+    from drakit_api.structural.schema import Structural
 
 # An absent value; null is a value.
 ABSENT: Final[Any] = object()
@@ -170,11 +173,12 @@ def _custom(kind: Kind, api_version: str, *, as_typed: bool) -> Struct:
     group, _, version = api_version.rpartition("/")
     if group != kind.group:
         raise LookupError(api_version)
-    compiled, key = kind.definition.compiled, ("typed shape" if as_typed else "plain shape", version)
-    if key not in compiled:
-        fields = custom_shapes.root_fields(kind.definition.versions[version].schema)
-        compiled[key] = Struct(lambda: _as_typed(fields) if as_typed else fields)
-    found: Struct = compiled[key]
+
+    def shape(schema: Structural) -> Struct:
+        fields = custom_shapes.root_fields(schema)
+        return Struct(lambda: _as_typed(fields) if as_typed else fields)
+
+    found: Struct = kind.definition.versions[version].compiled("typed shape" if as_typed else "plain shape", shape)
     return found
 
 

@@ -39,7 +39,12 @@ def track(writer: Writer, old: Object | None, new: Object) -> None:
     live: list[Entry] = old["metadata"].get("managedFields", []) if old is not None else []
     current = live if writer.subresource else _current(given, live)
     if current or old is None:
-        current = _updated(writer, current, old if old is not None else _NOTHING, new)
+        try:
+            current = _updated(writer, current, old if old is not None else _NOTHING, new)
+        except (AttributeError, KeyError, TypeError):
+            # A custom resource that its schema cannot hold: the entries stay, and its rules refuse it later.
+            if writer.kind.definition is None:
+                raise
     if current:
         new["metadata"]["managedFields"] = current
 

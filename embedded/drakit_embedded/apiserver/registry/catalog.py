@@ -131,8 +131,7 @@ class Catalog:
 
         if definition.group in self._own_groups:
             return
-        before = self._remove(definition.name)
-        served_kinds.declare(definition, self._store, before)
+        definition = served_kinds.declared(definition, self._store, self._remove(definition.name))
         for version in definition.versions.values():
             if not version.served:
                 continue

@@ -210,8 +210,6 @@ _COUNTED = (
     ("policy", "poddisruptionbudgets"),
 )
 _WEBHOOKS = tuple((_ADMISSION, f"{phase}webhookconfigurations") for phase in ("mutating", "validating"))
-
-
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     **dict.fromkeys(_RETURNED, Strategy(returns_deleted=True)),
     ("", "namespaces"): Strategy(

@@ -6,7 +6,7 @@ k8s.io/apiextensions-apiserver v0.37 pkg/apiserver/customresource_handler.go (ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,6 @@ from drakit_embedded.apiserver.scheme.kinds import Kind
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 # The collection of the definitions themselves.
 STORAGE = f"{PLURAL}.{GROUP}"
-_OLDER = "objects of older schemas", ""
 _AGE: Object = {
     "name": "Age",
     "type": "date",
@@ -56,6 +55,14 @@ class Version:
     scale: Scale | None
     # Given with every answer, if the version is deprecated.
     warning: str
+    # Whatever is compiled from the schema when it is first needed, by what it is.
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    def compiled(self, what: str, compile_schema: Callable[[Structural], Any]) -> Any:
+        """Compile the schema once for each purpose."""
+        if what not in self._made:
+            self._made[what] = compile_schema(self.schema)
+        return self._made[what]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,17 +79,8 @@ class Definition:
     is_namespaced: bool
     # ``status.acceptedNames``.
     names: Object
-    # Whatever is compiled from the schemas when it is first needed, by who compiles it and the version.
-    compiled: dict[tuple[str, str], Any] = field(default_factory=dict)
-
-    @property
-    def has_older(self) -> bool:
-        """Whether objects may be stored that were written under other schemas."""
-        return _OLDER in self.compiled
-
-    def note_older(self) -> None:
-        """Note that such objects may be stored."""
-        self.compiled[_OLDER] = True
+    # Whether objects may be stored that were written under other schemas.
+    has_older: bool = False
 
     def kinds(self) -> list[Kind]:
         """List the kind in each version that is served."""

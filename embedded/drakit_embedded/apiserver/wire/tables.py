@@ -40,10 +40,8 @@ def of_kind(kind: Kind) -> Printer:
     # Imported here, as most clusters have no custom resources.
     from drakit_embedded.apiserver.wire import custom_columns
 
-    compiled, key = kind.definition.compiled, ("columns", kind.version)
-    if key not in compiled:
-        compiled[key] = Printer(*custom_columns.of(kind.definition.versions[kind.version]))
-    found: Printer = compiled[key]
+    version = kind.definition.versions[kind.version]
+    found: Printer = version.compiled("columns", lambda _: Printer(*custom_columns.of(version)))
     return found
 
 

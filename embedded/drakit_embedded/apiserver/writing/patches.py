@@ -13,6 +13,7 @@ from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import formatted, quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
+from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
@@ -28,6 +29,7 @@ _TYPES: dict[str, PatchType] = {
     "application/json-patch+json": "json",
     "application/apply-patch+yaml": "apply",
 }
+_OF_CUSTOM = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
 _OF_OPERATIONS = ("op", "path", "from", "value")
 _STRICT = "strict decoding error: "
 # k8s.io/apiserver/pkg/endpoints/handlers/patch.go maxJSONPatchOperations
@@ -57,6 +59,13 @@ def type_of(content_type: str) -> PatchType:
     if kind is None:
         raise statuses.unsupported_patch()
     return kind
+
+
+def check_type(content_type: str, kind: Kind) -> None:
+    """Refuse with 415 what a kind takes no patches of: of custom resources nobody knows how to merge their lists."""
+    named = content_type.partition(";")[0].strip().lower()
+    if kind.definition is not None and _TYPES.get(named, "strategic") == "strategic":
+        raise statuses.unsupported_body(*_OF_CUSTOM)
 
 
 def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: None) -> Patch:
@@ -201,6 +210,8 @@ def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
 
 
 def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
+    if kind.definition is not None:
+        _check_named(kind, found)
     refused = list(patch.complaints) if reader.validation == "Strict" else []
     if reader.validation not in ("Strict", "Ignore"):
         reader.warnings.extend(patch.complaints)
@@ -212,6 +223,18 @@ def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
     if refused:
         raise _refused(kind, patch, shown, _STRICT + ", ".join(refused))
     return read
+
+
+def _check_named(kind: Kind, found: Object) -> None:
+    """Refuse a patch that makes a custom resource another kind (ValidateTypeMeta)."""
+    wrong = [
+        invalid(field, found.get(field), f"must be {wanted}")
+        for field, wanted in (("kind", kind.kind), ("apiVersion", kind.api_version))
+        if found.get(field) != wanted
+    ]
+    if wrong:
+        group, name = str(found.get("apiVersion") or "").rpartition("/")[0], (found.get("metadata") or {}).get("name")
+        raise statuses.invalid(str(found.get("kind") or ""), group, name or "", wrong)
 
 
 def _unreadable(

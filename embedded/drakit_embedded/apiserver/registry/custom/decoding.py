@@ -13,18 +13,18 @@ from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding
-from drakit_api.structural import defaulting, pruning
+from drakit_api.structural import defaulting, embedded, pruning
 from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.strategy import Cluster
-from drakit_embedded.apiserver.scheme import empties, structures
+from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.definitions import Version
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import StatusError, bad_request
 
-_META = "meta/v1.ObjectMeta"
 # Go prints integral numbers up to here without an exponent.
 _MOST_PRINTED = 1e21
+_SMALLEST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
@@ -34,16 +34,19 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
         StatusError: 400 for malformed metadata, for another apiVersion, and if ``validation`` is ``Strict`` for unknown
             and repeated fields; 422 for another kind.
     """
-    read: Object = copied(obj)
-    named = _Named(read.pop("apiVersion", None) or "", read.pop("kind", None) or "")
-    complaints = _repeated(obj)
-    if (given := read.get("metadata")) is not None:
-        read["metadata"], found = _metadata(given, named)
-        complaints += found
-    else:
-        read["metadata"] = {}
-    complaints += (f"unknown field {quote(path)}" for path in _shaped_as(read, named, kind))
-    complaints = list(dict.fromkeys(complaints))
+    named = _Named(obj.get("apiVersion") or "", obj.get("kind") or "")
+    try:
+        read: Object = copied(obj)
+    except OverflowError:
+        raise named.unreadable("json: cannot unmarshal number into Go value of type float64") from None
+    for field in ("apiVersion", "kind"):
+        read.pop(field, None)
+    try:
+        read["metadata"], unknown = embedded.read_metadata(read.get("metadata"))
+        unknown += _shaped_as(read, named, kind)
+    except (decoding.DecodeError, embedded.CoercionError) as error:
+        raise named.unreadable(str(error)) from None
+    complaints = list(dict.fromkeys([*_repeated(obj), *(f"unknown field {quote(path)}" for path in unknown)]))
     if complaints and validation == "Strict":
         raise named.unreadable("strict decoding error: " + ", ".join(complaints))
     warnings = [line for text in complaints for line in structures.lines(text)] if validation != "Ignore" else []
@@ -99,52 +102,69 @@ def _shaped_as(obj: Object, named: _Named, kind: Kind) -> list[str]:
     return unknown
 
 
-def shaped(obj: Object, version: Version) -> list[str]:
-    """Give an object the shape of a version, in place: what the schema does not know goes; returns the paths of it."""
+def shaped(obj: Object, version: Version, *, drop_invalid: bool = False) -> list[str]:
+    """Give an object the shape of a version, in place: what the schema does not know goes; returns the paths of it.
+
+    Raises:
+        CoercionError: for malformed metadata of an embedded resource, which goes, too, if ``drop_invalid``.
+    """
     unknown = pruning.prune(obj, version.schema, is_root=True)
     defaulting.drop_nulls(obj, version.schema)
-    return unknown
+    return unknown + embedded_resources(version).coerce(obj, drop_invalid=drop_invalid)
 
 
 def in_version(obj: Object, version: Version) -> Object:
     """Read a stored object in a version, in place: shaped, and with the defaults that it has got since."""
-    shaped(obj, version)
+    shaped(obj, version, drop_invalid=True)
     defaults(version).fill(obj)
     return obj
 
 
 def defaults(version: Version) -> defaulting.Defaults:
-    """Compile the defaults of a version's schema."""
-    return defaulting.Defaults(version.schema)
+    """Compile the defaults of a version's schema, once."""
+    found: defaulting.Defaults = version.compiled("defaults", defaulting.Defaults)
+    return found
 
 
-def _metadata(given: Any, named: _Named) -> tuple[Object, list[str]]:
-    """Decode metadata by its Go type; also returns what strict decoding says of unknown fields."""
-    if not isinstance(given, dict):
-        raise named.unreadable(f"json: cannot unmarshal {gojson.name_of(given)} into Go value of type v1.ObjectMeta")
-    types, version = structures.others(), named.api_version.rpartition("/")[2]
-    complaints: list[str] = []
-    try:
-        decoded = decoding.decode_struct(types, _META, given, kind=named.kind, version=version, strict=True)
-    except decoding.DecodeError as error:
-        if not error.strict:
-            raise bad_request(str(error)) from None
-        complaints = [text.replace('field "', 'field "metadata.', 1) for text in error.strict]
-        decoded = decoding.decode_struct(types, _META, given, kind=named.kind, version=version, strict=False)
-    empties.drop(decoded, types, _META)
-    return decoded, complaints
+def embedded_resources(version: Version) -> embedded.Embedded:
+    """Find where a version's schema has embedded resources, once."""
+    found: embedded.Embedded = version.compiled("embedded resources", embedded.Embedded)
+    return found
 
 
 def copied(value: Any) -> Any:
-    """Copy JSON, with one value a key, and numbers as Go prints them after it has read them."""
+    """Copy JSON as Go reads it: the last value of a key counts, and integers are of 64 bits or become floats.
+
+    Raises:
+        OverflowError: for a number that is too large for a float.
+    """
     kind = type(value)
-    if kind is str or kind is bool or kind is int or value is None:
+    if kind is str or kind is bool or value is None:
         return value
     if isinstance(value, dict):
-        # Of a key that is there twice, the last counts.
         pairs = value.pairs if isinstance(value, gojson.Repeated) else value.items()
         return {key: copied(item) for key, item in pairs}
     if isinstance(value, list):
         return [copied(item) for item in value]
-    number = float(value.text) if isinstance(value, gojson.LongNumber) else value
-    return int(number) if math.isfinite(number) and number.is_integer() and abs(number) < _MOST_PRINTED else number
+    if isinstance(value, int) and _SMALLEST <= value <= _GREATEST:
+        return value
+    number = float(value.text) if isinstance(value, gojson.LongNumber) else float(value)
+    if math.isinf(number):
+        raise OverflowError
+    return number
+
+
+def printed(value: Any) -> Any:
+    """Give numbers the form in which Go prints them: floats without a fraction are integers when they are read again.
+
+    A value that has no floats is returned as it is.
+    """
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _MOST_PRINTED else value
+    if isinstance(value, dict):
+        changed = {key: item for key, old in value.items() if (item := printed(old)) is not old}
+        return {**value, **changed} if changed else value
+    if isinstance(value, list):
+        items = [printed(item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,8 +28,8 @@ class Custom(NamedTuple):
     reader: Callable[[Object], Object] | None
 
 
-def declare(definition: Definition, store: Store, before: Definition | None) -> None:
-    """Declare the collection of a definition, which was ``before`` until now.
+def declared(definition: Definition, store: Store, before: Definition | None) -> Definition:
+    """Declare the collection of a definition, which was ``before`` until now; returns it with what that means.
 
     Watches cannot be resumed from before a change, as what they saw was of another schema.
     """
@@ -37,9 +38,8 @@ def declare(definition: Definition, store: Store, before: Definition | None) -> 
     kind = definition.kind(definition.versions[definition.storage])
     form = StoredKind(kind.stored_under, kind.kind, kind.api_version)
     collection.describe(field_values, form, store.version if before is not None else 0)
-    is_same = before is not None and _schemas(before) == _schemas(definition)
-    if collection.records and not (is_same and before is not None and not before.has_older):
-        definition.note_older()
+    is_same = before is not None and _schemas(before) == _schemas(definition) and not before.has_older
+    return replace(definition, has_older=bool(collection.records) and not is_same)
 
 
 def of_version(definition: Definition, version: Version, store: Store) -> Custom:
@@ -47,20 +47,22 @@ def of_version(definition: Definition, version: Version, store: Store) -> Custom
     stored = definition.versions[definition.storage]
     differs = version.schema.source != stored.schema.source
     reader = partial(decoding.in_version, version=version) if differs or definition.has_older else None
-    form = partial(_stored_form, version=stored) if differs else None
-    rules = strategy.of(version, namespaced=definition.is_namespaced, stored_form=form)
-    return Custom(definition.kind(version), rules, store.named(definition.name), reader)
+    form = partial(_stored_form, version=stored if differs else None)
+    kind = definition.kind(version)
+    return Custom(kind, strategy.of(version, kind, stored_form=form), store.named(definition.name), reader)
 
 
 def _schemas(definition: Definition) -> dict[str, object]:
     return {name: version.schema.source for name, version in definition.versions.items()}
 
 
-def _stored_form(obj: Object, cluster: Cluster, *, version: Version) -> Object:
-    """Copy an object as it is stored: only what the schema of that version knows."""
-    copied: Object = decoding.copied(obj)
-    decoding.shaped(copied, version)
-    return copied
+def _stored_form(obj: Object, cluster: Cluster, *, version: Version | None) -> Object:
+    """Convert to what is stored: of another ``version`` only what that knows, and numbers as Go prints them."""
+    form: Object = decoding.printed(obj)
+    if version is not None:
+        form = decoding.copied(form)
+        decoding.shaped(form, version, drop_invalid=True)
+    return form
 
 
 def _field_values(definition: Definition) -> FieldValues:

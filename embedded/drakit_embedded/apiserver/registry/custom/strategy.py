@@ -5,15 +5,18 @@ k8s.io/apiextensions-apiserver v0.37 pkg/registry/customresource (strategy.go, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from drakit_api.formats import label_key
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
+from drakit_api.structural import lists, values
+from drakit_api.validation.errors import FieldError
 from drakit_api.validation.metadata import on_create, on_update
-from drakit_embedded.apiserver.registry.custom import decoding
+from drakit_embedded.apiserver.registry.custom import decoding, scale_rules
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme.definitions import Version
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import FieldFault
 
 # After these faults of a value, rules in CEL would meet values of a wrong type (hasBlockingErr).
@@ -21,13 +24,12 @@ _BLOCKING = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
 )
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
-_NOTHING: Object = {}
 
 
-def of(version: Version, *, namespaced: bool, stored_form: Callable[[Object, Cluster], Object] | None) -> Strategy:
+def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster], Object] | None) -> Strategy:
     """Build the strategy of a version; ``stored_form`` converts to the stored version, if that may differ."""
-    rules = _Rules(version, namespaced)
-    known = ("metadata.name", *(("metadata.namespace",) if namespaced else ()), *version.selectable)
+    rules = _Rules(version, kind)
+    known = ("metadata.name", *(("metadata.namespace",) if kind.namespaced else ()), *version.selectable)
     return Strategy(
         decode=decoding.decode,
         canonical=stored_form,
@@ -49,9 +51,12 @@ def of(version: Version, *, namespaced: bool, stored_form: Callable[[Object, Clu
 class _Rules:
     """The compiled schema of a version."""
 
-    def __init__(self, version: Version, namespaced: bool) -> None:
-        self._version, self._namespaced = version, namespaced
-        self._defaults = decoding.defaults(version)
+    def __init__(self, version: Version, kind: Kind) -> None:
+        self._scale, self._kind = version.scale, kind
+        self._defaults, self._embedded = decoding.defaults(version), decoding.embedded_resources(version)
+        self._values, self._unique = values.Validator(version.schema), lists.Uniqueness(version.schema)
+        status = version.schema.properties.get("status")
+        self._status = values.Validator(status) if status is not None else None
 
     def default(self, obj: Object, cluster: Cluster) -> None:
         self._defaults.fill(obj)
@@ -62,16 +67,46 @@ class _Rules:
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return [*on_create(obj["metadata"], namespaced=self._namespaced, any_finalizer=True)]
+        typed = self._typed(obj)
+        faults: list[FieldError] = [
+            *on_create(obj["metadata"], namespaced=self._kind.namespaced, any_finalizer=True),
+            *self._values.faults(typed),
+            *self._scale_faults(obj),
+            *self._embedded.faults(typed),
+            *self._unique.faults(typed),
+        ]
+        return faults
 
     def validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return _metadata_faults(new, old)
+        typed, typed_old = self._typed(new), self._typed(old)
+        faults: list[FieldError] = [
+            *_metadata_faults(new, old),
+            *self._values.update_faults(typed, typed_old),
+            *self._scale_faults(new),
+            *self._embedded.faults(typed),
+            *self._unique.update_faults(typed, typed_old),
+        ]
+        return faults
 
     def validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return _metadata_faults(new, old)
+        faults: list[FieldError] = _metadata_faults(new, old)
+        if self._status is not None and "status" in new:
+            faults += self._status.update_faults(new["status"], old.get("status"), "status")
+        if self._scale is not None:
+            faults += scale_rules.faults_of_status(new, self._scale)
+        return [*faults, *self._unique.update_faults(self._typed(new), self._typed(old))]
+
+    def _scale_faults(self, obj: Object) -> Iterator[FieldError]:
+        if self._scale is not None:
+            yield from scale_rules.faults_of_spec(obj, self._scale)
+            yield from scale_rules.faults_of_status(obj, self._scale)
+
+    def _typed(self, obj: Object) -> Object:
+        """Add the type, which a schema may say something of."""
+        return {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **obj}
 
 
-def _metadata_faults(new: Object, old: Object) -> list[FieldFault]:
+def _metadata_faults(new: Object, old: Object) -> list[FieldError]:
     """Check changed metadata. Upstream's registry does so and its strategy once more, so that all is said twice."""
     if new["metadata"] == old["metadata"]:
         return []
