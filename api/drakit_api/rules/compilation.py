@@ -61,8 +61,11 @@ class RuleCompiler:
         return Program(expression, tree, environment, self._certain_size)
 
     def _certain_size(self, path: Path) -> Range | None:
-        """Return what is known for sure about a size, which upstream's estimates are not always."""
-        return size(self._declared, path) if path and path[0] in (_SELF, _OLD) else None
+        """Return what is known for sure about a size: upstream does not look at the variable, nor count fields."""
+        if not path or path[0] not in (_SELF, _OLD):
+            return None
+        found = size(self._declared, path)
+        return found if found is not None and found.greatest else None
 
 
 def uses_old_self(tree: Node) -> bool:

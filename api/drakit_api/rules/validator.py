@@ -164,9 +164,15 @@ class _Level:
             run.found.append(errors.invalid(at, self._schema.type, _SPENT))
             raise _Stop
         old = before.value if self._compares else None
-        for rule in self._compiled:
-            if old is not None or not rule.compares or rule.is_optional:
-                rule.evaluate(run, _Evaluated(value, self._converted(value), self._converted(old), path, before))
+        rules = [rule for rule in self._compiled if old is not None or not rule.compares or rule.is_optional]
+        try:
+            place = _Evaluated(value, self._converted(value), self._converted(old), path, before)
+        except CelRuntimeError as error:
+            for rule in rules:
+                rule.failed(run, at, str(error))
+            return
+        for rule in rules:
+            rule.evaluate(run, place)
 
     def _converted(self, value: Any) -> Any:
         """Return a value as expressions see it."""
@@ -245,7 +251,7 @@ class _Rule:
             run.found.append(self._invalid(at, _SPENT))
             raise _Stop from None
         except CelRuntimeError as error:
-            self._failed(run, at, str(error))
+            self.failed(run, at, str(error))
             return
         if holds is not True:
             self._report(run, place, old)
@@ -257,7 +263,7 @@ class _Rule:
     def _text(self) -> str:
         return (self._rule.message or self._rule.rule).strip()
 
-    def _failed(self, run: _Run, at: str, error: str) -> None:
+    def failed(self, run: _Run, at: str, error: str) -> None:
         """Report a rule whose evaluation fails."""
         if error.startswith("no such overload"):
             reason = "call arguments did not match a supported operator, function or macro signature for rule"

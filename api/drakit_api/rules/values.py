@@ -17,7 +17,7 @@ from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import conversions
 from drakit_api.cel.values.equality import equal
 from drakit_api.cel.values.keys import has_key
-from drakit_api.cel.values.values import Associative, Duration, Lazy, Timestamp
+from drakit_api.cel.values.values import Associative, Duration, Lazy, Level, Timestamp
 from drakit_api.rules.names import escaped
 from drakit_api.rules.schema_types import with_metadata
 from drakit_api.structural.schema import Structural
@@ -107,9 +107,18 @@ def _object(schema: Structural, *, is_resource: bool) -> Conversion | None:
     if isinstance(schema.additional, Structural):
         return _map(schema.additional)
     fields = {name: _Field(name, part) for name, part in schema.properties.items()}
-    if not is_resource and not schema.preserves_unknown and all(each.is_plain for each in fields.values()):
+    if is_resource:  # of whose metadata only two names can be seen
+        fields["metadata"].convert = _listed_fields(schema.properties["metadata"])
+    elif not schema.preserves_unknown and all(each.is_plain for each in fields.values()):
         return None
-    level = _ObjectLevel(fields)
+    return _lazy(_ObjectLevel(fields))
+
+
+def _listed_fields(schema: Structural) -> Conversion:
+    return _lazy(_ObjectLevel({name: _Field(name, part) for name, part in schema.properties.items()}))
+
+
+def _lazy(level: Level) -> Conversion:
     return lambda value: Lazy(level, _mapping(value))
 
 
@@ -123,8 +132,7 @@ def _map(schema: Structural) -> Conversion | None:
     convert = conversion(schema, is_resource=schema.is_embedded)
     if convert is None:
         return None
-    level = _MapLevel(convert)
-    return lambda value: Lazy(level, _mapping(value))
+    return _lazy(_MapLevel(convert))
 
 
 class _Field:

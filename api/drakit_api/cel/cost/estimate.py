@@ -49,10 +49,10 @@ def greatest_cost(tree: Node, known_sizes: KnownSizes) -> int:
 def cost_bound(tree: Node, known_sizes: KnownSizes) -> int:
     """Compute a cost that no evaluation of a checked expression exceeds.
 
-    Upstream takes ``flatten`` to return as many elements as the outer list has, and selections from what is of unknown
-    type to be free.
+    Upstream takes ``flatten`` to return as many elements as the outer list has, the patterns of all formats to be of
+    one length, selections from what is of unknown type to be free, and calls that fail to have a result of no size.
     """
-    if any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree)):
+    if any(isinstance(node, Call) and node.function in ("flatten", "validate") for node in walk(tree)):
         return MAX
     return _Bounder(known_sizes).visit(tree).greatest
 
@@ -310,14 +310,13 @@ class _Coster(Visitor[Range]):
 
 
 class _Bounder(_Coster):
-    """The same, with what selections from unknown types, and from results of calls, cost when they are evaluated."""
+    """The same, with what selections, and calls that fail, can cost more when they are evaluated."""
 
     def select(self, node: Select) -> Range:
         return super().select(node).plus(_SELECTION)
 
     def call(self, node: Call) -> Range:
-        cost = super().call(node)
-        return cost.plus(_SELECTION) if node.function in ("_[_]", "_[?_]") else cost
+        return super().call(node).plus(_SELECTION if node.function in ("_[_]", "_[?_]") else ONE)
 
 
 _SELECTION = fixed(2)
