@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -109,8 +110,8 @@ def environment(
 
     ``variables`` are the types of the policy's own, as ``Program.result`` has them and ``variable_type`` makes them of
     that; None where there can be none. ``patching`` adds ``Object`` and ``JSONPatch``. ``typed`` says of which types
-    ``object``, ``oldObject`` and ``params`` are, which else is known at run time only. ``new`` is for expressions in a
-    request, which may use only what the previous minor version knows, too.
+    ``object``, ``oldObject`` and ``params`` are, which else is known at run time only; two of the same object are of
+    one type. ``new`` is for expressions in a request, which may use only what the previous minor version knows, too.
     """
     base = _base(params, authorizer, variables is not None, patching, new)
     structs: Any = base.structs
@@ -119,7 +120,10 @@ def environment(
         structs = Tables({**_STRUCTS, _VARIABLES.name: variables})
     if typed:
         structs = declared.DeclaredStructs(structs)
-        names |= {name: structs.declare(name, each) for name, each in typed.items()}
+        # The name of a type must be none that an expression refers to. It changes each time, so nobody relies on it.
+        suffix = time.time_ns() % 10**9
+        kinds = {id(each): f"{name}Type{suffix}" for name, each in typed.items()}
+        names |= {name: structs.declare(kinds[id(each)], each) for name, each in typed.items()}
     if patching:
         structs = patches.PatchStructs(structs)
     return dataclasses.replace(base, names=names, structs=structs)
