@@ -7,6 +7,7 @@ one connection: events come in from the API server, changed objects go back to i
 - ``deployments`` with ``rollout``, ``replicasets``, ``daemonsets``: what makes pods; ``pods``, ``adoption`` and
   ``ownership`` say which are whose;
 - ``services`` with ``service_endpoints``: what stands behind Services;
+- ``policies``: the status of admission policies;
 - ``garbage``, ``podgc``, ``namespaces``, ``resource_quotas``, ``cluster_roles``; ``discovery`` finds the kinds that
   some of them are for.
 """
@@ -29,6 +30,7 @@ from drakit_embedded.controllers.garbage import GarbageCollector
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.namespaces import NamespaceController
 from drakit_embedded.controllers.podgc import PodGarbageCollector
+from drakit_embedded.controllers.policies import PolicyStatusController
 from drakit_embedded.controllers.replicasets import ReplicaSetController
 from drakit_embedded.controllers.resource_quotas import ResourceQuotaController
 from drakit_embedded.controllers.resourceclaims import ResourceClaimController
@@ -73,6 +75,7 @@ async def run(
         NamespaceController(informers, root_ca=root_ca),
         PodGarbageCollector(informers),
         ClusterRoleAggregation(informers),
+        PolicyStatusController(informers),
         ResourceQuotaController(informers, extended=gates is None or gates.enabled("DRAExtendedResource")),
     ]
     if gates is None or gates.enabled("DRADeviceTaints"):
