@@ -196,20 +196,13 @@ _RETURNED = tuple(
     ("storage.k8s.io", plural)
     for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses")
 )
-_ADMISSION = "admissionregistration.k8s.io"
 # Kinds without other rules whose ``metadata.generation`` counts changes of the spec.
 _COUNTED = (
-    *(
-        (_ADMISSION, f"{phase}admission{kind}")
-        for phase in ("mutating", "validating")
-        for kind in ("policies", "policybindings")
-    ),
     ("autoscaling", "horizontalpodautoscalers"),
     *(("flowcontrol.apiserver.k8s.io", plural) for plural in ("flowschemas", "prioritylevelconfigurations")),
     *(("networking.k8s.io", plural) for plural in ("ingressclasses", "ingresses", "networkpolicies")),
     ("policy", "poddisruptionbudgets"),
 )
-_WEBHOOKS = tuple((_ADMISSION, f"{phase}webhookconfigurations") for phase in ("mutating", "validating"))
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     **dict.fromkeys(_RETURNED, Strategy(returns_deleted=True)),
     ("", "namespaces"): Strategy(
@@ -261,7 +254,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         fields=("status.replicas",), field_zeros={"status.replicas": "0"}, generation=True
     ),
     **dict.fromkeys(_COUNTED, Strategy(generation=True)),
-    **dict.fromkeys(_WEBHOOKS, Strategy(generation=True, counted=("webhooks",))),
     ("discovery.k8s.io", "endpointslices"): Strategy(
         generation=True, counted=("addressType", "endpoints", "ports", "metadata.labels")
     ),

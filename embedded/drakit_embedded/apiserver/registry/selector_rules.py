@@ -5,6 +5,8 @@ After ValidateLabelSelector in k8s.io/apimachinery/pkg/apis/meta/v1/validation/v
 
 from __future__ import annotations
 
+from functools import partial
+
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, invalid_constant, required
@@ -12,10 +14,13 @@ from drakit_api.validation.items import each
 from drakit_api.validation.metadata import label_map
 
 
-def label_selector(selector: Object, path: str) -> Errors:
-    """Validate a LabelSelector; ``{}`` is valid, and selects everything."""
+def label_selector(selector: Object, path: str, *, values: bool = True) -> Errors:
+    """Validate a LabelSelector; ``{}`` is valid, and selects everything.
+
+    Without ``values``, expressions may ask for what no label can have (AllowInvalidLabelValueInSelector).
+    """
     yield from label_map(selector.get("matchLabels") or {}, f"{path}.matchLabels")
-    yield from each(selector.get("matchExpressions"), f"{path}.matchExpressions", _requirement)
+    yield from each(selector.get("matchExpressions"), f"{path}.matchExpressions", partial(_requirement, values))
 
 
 def in_order(selector: Object) -> Object:
@@ -28,7 +33,7 @@ def in_order(selector: Object) -> Object:
     }
 
 
-def _requirement(requirement: Object, path: str) -> Errors:
+def _requirement(check_values: bool, requirement: Object, path: str) -> Errors:
     operator, values = requirement.get("operator") or "", requirement.get("values") or []
     if operator in ("In", "NotIn"):
         if not values:
@@ -39,4 +44,5 @@ def _requirement(requirement: Object, path: str) -> Errors:
     else:
         yield invalid_constant(f"{path}.operator", operator, "not a valid selector operator")
     yield from names.label_key(requirement.get("key") or "", f"{path}.key")
-    yield from each(values, f"{path}.values", names.label_value)
+    if check_values:
+        yield from each(values, f"{path}.values", names.label_value)

@@ -17,6 +17,7 @@ from drakit_embedded.apiserver.registry import (
     volumes,
     workloads,
 )
+from drakit_embedded.apiserver.registry.admission_kinds import strategies as admission_kinds
 from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.services import strategy as services
@@ -31,6 +32,7 @@ def strategies() -> dict[tuple[str, str], Strategy]:
     """Collect the strategies by (group, plural); a kind without one has no rules."""
     known = {
         **cluster_kinds.STRATEGIES,
+        **admission_kinds.STRATEGIES,
         **pods.STRATEGIES,
         **quota_rules.STRATEGIES,
         **limit_range_rules.STRATEGIES,

@@ -4,6 +4,6 @@
   other formats;
 - ``negotiation`` finds the form of an answer, ``forms`` makes it, ``responses`` sends it with its ``headers`` and
   warnings; ``presentation`` with ``yaml_answers``, and ``protobuf_answers`` have the other formats;
-- ``tables`` with ``columns``, ``access_columns``, ``network_columns``, ``workload_columns`` and ``selector_texts``:
-  what ``kubectl get`` shows.
+- ``tables`` with ``columns``, ``access_columns``, ``admission_columns``, ``network_columns``, ``workload_columns``
+  and ``selector_texts``: what ``kubectl get`` shows.
 """

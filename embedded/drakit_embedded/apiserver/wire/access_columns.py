@@ -1,4 +1,4 @@
-"""The columns of kinds that say who may do what: role bindings, policies, quotas, disruption budgets, API services.
+"""The columns of kinds that say who may do what: role bindings, quotas, disruption budgets, API services.
 
 One entry a kind, as in ``columns``.
 """
@@ -12,7 +12,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import columns
 from drakit_embedded.apiserver.wire.columns import Cells
 
-_UNSET, _NOT_SAID = "<unset>", "N/A"
+_NOT_SAID = "N/A"
 
 
 def _age(obj: Object) -> str:
@@ -29,20 +29,6 @@ def _binding(obj: Object) -> list[Any]:
         subjects.setdefault(subject.get("kind", ""), []).append(name)
     shown = [", ".join(subjects[kind]) for kind in ("User", "Group", "ServiceAccount")]
     return [obj["metadata"]["name"], f"{role.get('kind', '')}/{role.get('name', '')}", _age(obj), *shown]
-
-
-def _policy(obj: Object) -> list[Any]:
-    spec = obj.get("spec") or {}
-    kind = spec.get("paramKind")
-    shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else _UNSET
-    return [obj["metadata"]["name"], len(spec.get("validations") or ()), shown, _age(obj)]
-
-
-def _policy_binding(obj: Object) -> list[Any]:
-    spec = obj.get("spec") or {}
-    reference = spec.get("paramRef") or {}
-    shown = f"{reference.get('namespace') or '*'}/{reference['name']}" if reference.get("name") else _UNSET
-    return [obj["metadata"]["name"], spec.get("policyName", ""), shown, _age(obj)]
 
 
 def _disruption_budget(obj: Object) -> list[Any]:
@@ -75,12 +61,4 @@ PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
     ("apiregistration.k8s.io", "apiservices"): (("Name", "Service", "Available", "Age"), _api_service),
     ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): (
-        ("Name", "Validations#", "ParamKind", "Age"),
-        _policy,
-    ),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): (
-        ("Name", "PolicyName", "ParamRef", "Age"),
-        _policy_binding,
-    ),
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.wire import access_columns, columns, network_columns, workload_columns
+from drakit_embedded.apiserver.wire import access_columns, admission_columns, columns, network_columns, workload_columns
 
 Cells = Callable[[Object], list[Any]]
 _PRINTERS = {
@@ -21,6 +21,7 @@ _PRINTERS = {
     **workload_columns.PRINTERS,
     **network_columns.PRINTERS,
     **access_columns.PRINTERS,
+    **admission_columns.PRINTERS,
 }
 _TYPES = {"#": "integer", "?": "boolean"}
 

@@ -68,11 +68,7 @@ def _config(beside: Collection[Part]) -> ServerConfig:
 def test_of_every_kind_it_is_decided_whether_anything_acts_on_it() -> None:
     acted_on = {(group, plural) for group, plurals in ACTED_ON.items() for plural in plurals}
     assert acted_on & STORED_ONLY.keys() == set()
-    stored = {
-        (kind.group, kind.plural)
-        for kind in all_kinds()
-        if not kind.is_review and not kind.is_read_only
-    }
+    stored = {(kind.group, kind.plural) for kind in all_kinds() if not kind.is_review and not kind.is_read_only}
     assert acted_on | STORED_ONLY.keys() == stored
 
 
