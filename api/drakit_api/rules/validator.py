@@ -36,11 +36,14 @@ Warn = Callable[[str], None]
 
 
 class Validator:
-    """The rules of a schema. They are compiled when they are first evaluated."""
+    """The rules of a schema. They are compiled when they are first evaluated.
 
-    def __init__(self, schema: Structural) -> None:
+    ``is_resource`` is for the schema of a whole custom resource, or of one that is embedded.
+    """
+
+    def __init__(self, schema: Structural, *, is_resource: bool = True) -> None:
         self._schema = schema
-        self._root = _level(schema, schema, is_resource=True) if _has_rules(schema) else None
+        self._root = _level(schema, schema, is_resource=is_resource) if _has_rules(schema) else None
 
     @property
     def has_rules(self) -> bool:
@@ -48,18 +51,25 @@ class Validator:
         return self._root is not None
 
     def faults(
-        self, new: Any, old: Any = None, path: str = "", budget: int = BUDGET, warn: Warn | None = None
+        self,
+        new: Any,
+        old: Any = None,
+        path: str = "",
+        budget: int = BUDGET,
+        warn: Warn | None = None,
+        *,
+        ratchets: bool = True,
     ) -> list[FieldError]:
         """Return the rules that do not hold for a value; ``old`` is what it was before an update.
 
-        A rule that does not hold for what has not changed is only warned of.
+        A rule that does not hold for what has not changed is only warned of, if it ``ratchets``.
         """
         if self._root is None:
             return []
         run = _Run(Meter(budget), warn)
         current = None if old is None else Correlation(new, old, self._schema)
         with contextlib.suppress(_Stop):
-            self._root.check(run, new, path, _Before(current))
+            self._root.check(run, new, path, _Before(current, is_apart=not ratchets))
         return run.found
 
 

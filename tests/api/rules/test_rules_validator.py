@@ -156,6 +156,14 @@ def test_what_has_not_changed_is_only_warned_of() -> None:
     ]
     assert warnings == ["spec.a: Invalid value: 1: failed rule: self > 1"]
     assert len(found(validator, {"a": 0}, {"a": 1}, warn=warnings.append)) == 1
+    assert len(found(validator, {"a": 1, "b": 1}, {"a": 1, "b": 1}, ratchets=False)) == 2
+
+
+def test_a_part_of_a_resource_has_no_names() -> None:
+    part = structural(ruled({"type": "object"}, "self.metadata.name != ''"))
+    assert Validator(part).faults({"metadata": {"name": "a"}}) == []
+    problem = Validator(part, is_resource=False).faults({})[0].message
+    assert problem.startswith('Invalid value: "object": rule compile error: compilation failed: ERROR: <input>:1:5:')
 
 
 def test_rules_in_all_of_hold_as_well() -> None:
