@@ -15,8 +15,8 @@ from drakit_api.cel.checking import devices
 from drakit_api.cel.checking.checker import check
 from drakit_api.cel.checking.environment import Environment
 from drakit_api.cel.cost import device_sizes
+from drakit_api.cel.cost.bound import cost_bound as cost_bound
 from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
-from drakit_api.cel.cost.estimate import cost_bound as cost_bound
 from drakit_api.cel.cost.metered import compile_metered
 from drakit_api.cel.cost.ranges import Sizes
 from drakit_api.cel.errors import CelCompileError, CostExceeded

@@ -35,7 +35,7 @@ from drakit_api.cel.syntax.tree import (
     Node,
     Select,
 )
-from drakit_api.cel.syntax.visitor import Visitor, walk
+from drakit_api.cel.syntax.visitor import Visitor
 from drakit_api.cel.values.types import STRING, Type, is_optional
 
 LIMIT = limits.CEL_EXPRESSION_COST
@@ -43,18 +43,7 @@ LIMIT = limits.CEL_EXPRESSION_COST
 
 def greatest_cost(tree: Node, known_sizes: KnownSizes) -> int:
     """Compute the greatest cost of a checked expression, in CEL's cost units."""
-    return _Coster(known_sizes).visit(tree).greatest
-
-
-def cost_bound(tree: Node, known_sizes: KnownSizes) -> int:
-    """Compute a cost that no evaluation of a checked expression exceeds.
-
-    Upstream takes ``flatten`` to return as many elements as the outer list has, the patterns of all formats to be of
-    one length, selections from what is of unknown type to be free, and calls that fail to have a result of no size.
-    """
-    if any(isinstance(node, Call) and node.function in ("flatten", "validate") for node in walk(tree)):
-        return MAX
-    return _Bounder(known_sizes).visit(tree).greatest
+    return Coster(known_sizes).visit(tree).greatest
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +67,9 @@ class _Variable:
     entries: _Entries | None = None
 
 
-class _Coster(Visitor[Range]):
+class Coster(Visitor[Range]):
+    """Estimates the cost of a node with those below it; an instance serves for one expression."""
+
     def __init__(self, known_sizes: KnownSizes) -> None:
         self._known_sizes = known_sizes
         self._variables: dict[str, _Variable] = {}
@@ -87,21 +78,25 @@ class _Coster(Visitor[Range]):
         self._entries: dict[int, _Entries] = {}
 
     def literal(self, node: Literal) -> Range:
+        """Estimate a constant."""
         self._sizes[id(node)] = fixed(len(node.value) if isinstance(node.value, str | bytes) else 1)
         return NOTHING
 
     def ident(self, node: Ident) -> Range:
+        """Estimate a variable, or a type's name."""
         variable = self._variables.get(node.name)
         self._paths[id(node)] = variable.path if variable else (node.name,)
         return ONE
 
     def message(self, node: Message) -> Range:
+        """Estimate ``Name{field: value}``."""
         cost = fixed(STRUCT_BASE)
         for entry in node.entries:
             cost = cost.plus(self.visit(entry.value))
         return cost
 
     def select(self, node: Select) -> Range:
+        """Estimate ``a.b``, ``a.?b`` or ``has(a.b)``."""
         if node.qualified:
             self._paths[id(node)] = (node.qualified,)
             return ONE
@@ -142,6 +137,7 @@ class _Coster(Visitor[Range]):
         return found
 
     def call(self, node: Call) -> Range:
+        """Estimate a call of a function, method or operator."""
         costs = [self.visit(operand) for operand in node.operands]
         if node.function == "dyn":
             self._copy(node, node.arguments[0])
@@ -216,6 +212,7 @@ class _Coster(Visitor[Range]):
             self._entries[id(target)] = entries
 
     def list_literal(self, node: ListLiteral) -> Range:
+        """Estimate ``[a, ?b]``."""
         cost, element = fixed(LIST_BASE), Range(MAX, 0) if node.elements else NOTHING
         for child in node.elements:
             cost = cost.plus(self.visit(child))
@@ -224,6 +221,7 @@ class _Coster(Visitor[Range]):
         return cost
 
     def map_literal(self, node: MapLiteral) -> Range:
+        """Estimate ``{key: value}``."""
         cost = fixed(MAP_BASE)
         key = value = Range(MAX, 0) if node.entries else NOTHING
         for entry in node.entries:
@@ -234,6 +232,7 @@ class _Coster(Visitor[Range]):
         return cost
 
     def bind(self, node: Bind) -> Range:
+        """Estimate ``cel.bind(name, value, body)``."""
         cost = self.visit(node.value).plus(fixed(LIST_BASE))  # expands to a walk over an empty list
         variable = _Variable(self._path(node.value), self.size(node.value), self._entries_of(node.value))
         shadowed = self._declare({node.name: variable})
@@ -264,6 +263,7 @@ class _Coster(Visitor[Range]):
         return {names[0]: _Variable((*path, "@keys"), key.size)}
 
     def comprehension(self, node: Comprehension) -> Range:
+        """Estimate a macro that walks over a list or map."""
         source = self.visit(node.range)
         outside = self._declare(self._iteration(node))
         bodies = [self.visit(part) for part in node.body]
@@ -307,19 +307,6 @@ class _Coster(Visitor[Range]):
 
     def _set_entries(self, node: Comprehension, element: Range) -> None:
         self._entries[id(node)] = _Entries("list", ONE, NOTHING.or_else(element))
-
-
-class _Bounder(_Coster):
-    """The same, with what selections, and calls that fail, can cost more when they are evaluated."""
-
-    def select(self, node: Select) -> Range:
-        return super().select(node).plus(_SELECTION)
-
-    def call(self, node: Call) -> Range:
-        return super().call(node).plus(_SELECTION if node.function in ("_[_]", "_[?_]") else ONE)
-
-
-_SELECTION = fixed(2)
 
 
 def _is_scalar(t: Type) -> bool:
