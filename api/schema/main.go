@@ -37,6 +37,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -56,7 +57,8 @@ var kinds = map[string][]any{
 }
 
 var others = []func(*runtime.Scheme) error{
-	admissionregistrationv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
+	admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
+	batchv1.AddToScheme,
 	certificatesv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
 	eventsv1.AddToScheme, flowcontrolv1.AddToScheme, networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme,
 	rbacv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
@@ -72,6 +74,8 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.FieldsV1]():      "raw",
 	reflect.TypeFor[intstr.IntOrString]():   "intorstring",
 	reflect.TypeFor[[]byte]():               "bytes",
+	// Parts of it decode themselves; the rules of definitions know how.
+	reflect.TypeFor[apiextensionsv1.JSONSchemaProps](): "raw",
 }
 
 var scalars = map[reflect.Kind]string{
@@ -94,6 +98,9 @@ var merging = func() *schema.Schema {
 	}
 	return typed.Schema()
 }()
+
+// extensionKeys are the keys of lists that are maps in apiextensions.k8s.io, whose schema is internal to its module.
+var extensionKeys = map[string][]string{"CustomResourceDefinitionStatus.conditions": {"type"}}
 
 // describe gives a type as JSON: a scalar or special name, or {list|map|pointer|struct: ...}; "go" is how messages name it.
 // Lists are atomic unless "listType" is set or map, then with their "keys"; maps and structs are only if "atomic" says so.
@@ -182,6 +189,11 @@ func register(t reflect.Type) string {
 		described := map[string]any{
 			"name": name, "go": field.Name, "type": describe(field.Type, merged[name].Type),
 			"omit": omits(field.Type, options),
+		}
+		if keys, ok := extensionKeys[t.Name()+"."+name]; ok {
+			described["type"] = map[string]any{
+				"go": field.Type.String(), "list": describe(field.Type.Elem(), schema.TypeRef{}), "listType": "map", "keys": keys,
+			}
 		}
 		// How kubectl merges a list or a union when it makes a patch.
 		for tag, key := range map[string]string{"patchStrategy": "strategy", "patchMergeKey": "key"} {

@@ -1,0 +1,217 @@
+"""Reading the schema of a version as Go does: unknown fields are removed and told of, wrong types refused.
+
+``items``, ``additionalProperties`` and some others decode themselves, and their decoder is not told to be strict: what
+is unknown below them goes without a word, and a wrong type ends decoding at once. Source:
+``k8s.io/apiextensions-apiserver`` v0.37.1 ``pkg/apis/apiextensions/v1/marshal.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from drakit_api.golang.gojson import LongNumber, name_of, pairs, single
+from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.decoding import DecodeError
+from drakit_embedded.apiserver.registry.definitions.schema_fields import (
+    DOCUMENTATION_FIELDS,
+    FIELDS,
+    RULE_FIELDS,
+    Field,
+)
+
+# Deeper schemas and defaults are refused: those of real definitions have not half as many levels.
+DEEPEST: Final = 100
+_STRUCTS: Mapping[str, Mapping[str, Field]] = {
+    "JSONSchemaProps": {field.name: field for field in FIELDS},
+    "ValidationRule": {field.name: field for field in RULE_FIELDS},
+    "ExternalDocumentation": {field.name: field for field in DOCUMENTATION_FIELDS},
+}
+_SCHEMA, _RULE = "JSONSchemaProps", "ValidationRule"
+_INT64 = range(-(2**63), 2**63)
+_MOST_EXACT = 2.0**53
+
+
+class TooDeepError(ValueError):
+    """A schema of more levels than are accepted."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a schema, or a value in it, has more than {DEEPEST} levels")
+
+
+class _Place(NamedTuple):
+    """Where a value stands: in which Go struct, its path with places in lists, and the one without, and how deep."""
+
+    struct: str
+    path: str
+    stack: str
+    depth: int = 0
+
+    def field(self, name: str) -> _Place:
+        return self._replace(path=f"{self.path}.{name}", stack=f"{self.stack}.{name}")
+
+    def item(self, at: str) -> _Place:
+        return self._replace(path=self.path + at)
+
+
+class SchemaReader:
+    """Reads one schema; ``path`` is where it stands, and ``stack`` the same without places in lists.
+
+    Of what is unknown or repeated, ``complaints`` has the kind and the path; ``wrong_type`` is about the first such.
+    """
+
+    def __init__(self, path: str, stack: str) -> None:
+        self.complaints: list[tuple[str, str]] = []
+        self.wrong_type: str | None = None
+        self._place = _Place("CustomResourceValidation", path, stack)
+        # How many of the decoders around are not strict.
+        self._lenient = 0
+
+    def read(self, value: Any) -> Object:
+        """Read a schema, in the form in which it is stored. Raises ``DecodeError`` and ``TooDeepError``."""
+        return self._struct(value, _SCHEMA, self._place)
+
+    def _struct(self, value: Any, struct: str, place: _Place) -> Object:
+        if not isinstance(value, dict):
+            self._wrong(value, place, f"v1.{struct}")
+            return {}
+        if place.depth > DEEPEST:
+            raise TooDeepError
+        fields, read = _STRUCTS[struct], {}
+        place = place._replace(struct=struct, depth=place.depth + 1)
+        for key, item, again in pairs(value):
+            field = fields.get(key)
+            if not self._lenient and (field is None or again):
+                self.complaints.append(("unknown" if field is None else "duplicate", f"{place.path}.{key}"))
+            if field is not None and item is not None:
+                found = self._value(item, field, place.field(key))
+                # Only pointers to nothing differ from nothing.
+                if found or (field.pointer and found is not None):
+                    read[key] = found
+        # Of all fields, only this is written even if it is empty.
+        return {"rule": "", **read} if struct == _RULE else read
+
+    def _value(self, item: Any, field: Field, place: _Place) -> Any:
+        reader = _READERS.get(field.shape)
+        return self._scalar(item, field, place) if reader is None else reader(self, item, field, place)
+
+    def _scalar(self, item: Any, field: Field, place: _Place) -> Any:
+        if field.shape == "float64" and isinstance(item, int | float) and not isinstance(item, bool):
+            return _stored(float(item))
+        if type(item) is _PYTHON.get(field.shape) and (field.shape != "int64" or item in _INT64):
+            return item
+        return self._wrong(item, place, field.go_type)
+
+    def _wrong(self, item: Any, place: _Place, go_type: str) -> None:
+        found = name_of(item)
+        if found == "number" and go_type == "int64":
+            found = f"number {item.text if isinstance(item, LongNumber) else item}"
+        text = f"json: cannot unmarshal {found} into Go struct field {place.struct}.{place.stack} of type {go_type}"
+        if self._lenient:
+            raise DecodeError(text)
+        self.wrong_type = self.wrong_type or text
+
+    def _json(self, item: Any, field: Field, place: _Place) -> Any:
+        _check_depth(item, DEEPEST - place.depth)
+        return _as_stored(single(item))
+
+    def _list(self, item: Any, field: Field, place: _Place) -> Any:
+        if not isinstance(item, list):
+            return self._wrong(item, place, field.go_type)
+        read = _ITEMS[field.shape]
+        return [read(self, each, field, place.item(f"[{number}]")) for number, each in enumerate(item)]
+
+    def _string(self, item: Any, field: Field, place: _Place) -> str:
+        return "" if item is None else self._scalar(item, _STRING, place) or ""
+
+    def _named(self, item: Any, field: Field, place: _Place) -> Any:
+        if not isinstance(item, dict):
+            return self._wrong(item, place, field.go_type)
+        read = {}
+        for key, each, again in pairs(item):
+            if again and not self._lenient:
+                self.complaints.append(("duplicate", f"{place.path}.{key}"))
+            read[key] = self._schema(each, field, place.item(f".{key}"))
+        return read
+
+    def _schema(self, item: Any, field: Field, place: _Place) -> Object:
+        """Read a schema in a list or map, of which null is an empty one."""
+        return self._struct({} if item is None else item, _SCHEMA, place)
+
+    def _rule(self, item: Any, field: Field, place: _Place) -> Object:
+        return self._struct({} if item is None else item, _RULE, place)
+
+    def _documentation(self, item: Any, field: Field, place: _Place) -> Object:
+        return self._struct(item, "ExternalDocumentation", place)
+
+    def _by_itself(self, item: Any, field: Field, place: _Place) -> Any:
+        """Read what decodes itself."""
+        self._lenient += 1
+        read = self._either(item, field, place)
+        self._lenient -= 1
+        return read
+
+    def _either(self, item: Any, field: Field, place: _Place) -> Any:
+        if isinstance(item, dict):
+            return self._struct(item, _SCHEMA, place)
+        if field.shape == "schema or bool":
+            if not isinstance(item, bool):
+                raise DecodeError("boolean or JSON schema expected")
+            return item
+        if not isinstance(item, list):
+            return None
+        read = SchemaReader._schema if field.shape == "schema or list" else SchemaReader._string
+        return [read(self, each, field, place) for each in item] or None
+
+    def _dependencies(self, item: Any, field: Field, place: _Place) -> Any:
+        if not isinstance(item, dict):
+            return self._wrong(item, place, field.go_type)
+        return {key: self._by_itself(each, field, place) for key, each, _ in pairs(item)}
+
+
+_PYTHON: Mapping[str, type] = {"string": str, "bool": bool, "int64": int}
+_STRING = Field("", "", "string", "string")
+_Reader = Callable[[SchemaReader, Any, Field, _Place], Any]
+_ITEMS: Mapping[str, _Reader] = {
+    "jsons": SchemaReader._json,
+    "strings": SchemaReader._string,
+    "rules": SchemaReader._rule,
+    "schemas": SchemaReader._schema,
+}
+_READERS: Mapping[str, _Reader] = {
+    **dict.fromkeys(_ITEMS, SchemaReader._list),
+    "json": SchemaReader._json,
+    "documentation": SchemaReader._documentation,
+    "schema": SchemaReader._schema,
+    "named": SchemaReader._named,
+    "schema or list": SchemaReader._by_itself,
+    "schema or bool": SchemaReader._by_itself,
+    "named schemas or strings": SchemaReader._dependencies,
+}
+
+
+def _check_depth(value: Any, most: int) -> None:
+    waiting = [(value, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if depth > most:
+            raise TooDeepError
+        if isinstance(value, dict):
+            waiting += [(item, depth + 1) for item in value.values()]
+        elif isinstance(value, list):
+            waiting += [(item, depth + 1) for item in value]
+
+
+def _as_stored(value: Any) -> Any:
+    """Return a value as Go reads and prints it: a whole number without a point, no number of more than 64 bits."""
+    if isinstance(value, dict):
+        return {key: _as_stored(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_stored(item) for item in value]
+    if isinstance(value, float) or (type(value) is int and value not in _INT64):
+        return _stored(float(value))
+    return value
+
+
+def _stored(number: float) -> int | float:
+    return int(number) if abs(number) <= _MOST_EXACT and number.is_integer() else number
