@@ -12,7 +12,7 @@ BELOW = {
     "services": {"proxy"},
 }
 # What only the server itself writes; in the real one they can be changed.
-READ_ONLY = {"apiservices": "apiregistration.k8s.io/v1", "customresourcedefinitions": "apiextensions.k8s.io/v1"}
+READ_ONLY = {"apiservices": "apiregistration.k8s.io/v1"}
 READ_ONLY_VERBS = ["get", "list", "watch"]
 
 

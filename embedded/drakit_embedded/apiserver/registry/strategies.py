@@ -20,6 +20,7 @@ from drakit_embedded.apiserver.registry import (
 from drakit_embedded.apiserver.registry.admission_kinds import strategies as admission_kinds
 from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
+from drakit_embedded.apiserver.registry.definitions import strategy as definitions
 from drakit_embedded.apiserver.registry.services import strategy as services
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import kinds, structures
@@ -33,6 +34,7 @@ def strategies() -> dict[tuple[str, str], Strategy]:
     known = {
         **cluster_kinds.STRATEGIES,
         **admission_kinds.STRATEGIES,
+        **definitions.STRATEGIES,
         **pods.STRATEGIES,
         **quota_rules.STRATEGIES,
         **limit_range_rules.STRATEGIES,

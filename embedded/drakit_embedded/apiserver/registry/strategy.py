@@ -93,6 +93,11 @@ def no_warnings(obj: Object) -> Sequence[str]:
     return ()
 
 
+def no_warnings_of_change(new: Object, old: Object) -> Sequence[str]:
+    """Give no warnings."""
+    return ()
+
+
 Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
 
 
@@ -133,6 +138,8 @@ class Strategy:
     # Warnings to the client about a valid object that it has created or updated.
     warn_of_create: Callable[[Object], Sequence[str]] = no_warnings
     warn_of_update: Callable[[Object], Sequence[str]] = no_warnings
+    # The same where it depends on what the object, given second, was before.
+    warn_of_change: Callable[[Object, Object], Sequence[str]] = no_warnings_of_change
     validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
     # The same where a valid spec is unchanged, for kinds with long specs; without it, everything is validated.
     validate_same_spec: Callable[[Object, Object], Sequence[FieldFault]] | None = None

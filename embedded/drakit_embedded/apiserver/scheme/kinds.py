@@ -177,9 +177,8 @@ REVIEWS = frozenset(
         "tokenreviews",
     }
 )
-# Read by clients that want to know what is served. Both are the server's own here: it aggregates no other server, and
-# there are no custom resources.
-_READ_ONLY = frozenset({"apiservices", "componentstatuses", "customresourcedefinitions"})
+# Read by clients that want to know what is served; the server's own here: it aggregates no other server.
+_READ_ONLY = frozenset({"apiservices", "componentstatuses"})
 # Group, version and kind of subresources that are not of their parent's kind; the core group goes without a version.
 SUBRESOURCE_KINDS = {
     "binding": ("", "", "Binding"),

@@ -34,6 +34,7 @@ ACTED_ON: dict[str, frozenset[str]] = {
             *("resourcequotas", "secrets", "serviceaccounts", "services"),
         }
     ),
+    "apiextensions.k8s.io": frozenset({"customresourcedefinitions"}),
     "apps": frozenset({"controllerrevisions", "daemonsets", "deployments", "replicasets"}),
     "events.k8s.io": frozenset({"events"}),
     "certificates.k8s.io": frozenset({"podcertificaterequests"}),
@@ -97,10 +98,6 @@ _INSTEAD: dict[Part, str] = {
 _READ_MORE = 'docs/clusters.md, "Stored and nothing more"'
 # Kinds, by (group, plural), that drakit's API server serves but refuses to write.
 NOT_WRITABLE: dict[tuple[str, str], str] = {
-    (
-        "apiextensions.k8s.io",
-        "customresourcedefinitions",
-    ): "takes no CustomResourceDefinitions: it has no custom resources",
     ("apiregistration.k8s.io", "apiservices"): "takes no APIServices: it aggregates no other API server",
 }
 

@@ -9,6 +9,7 @@ both.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from importlib import resources
 
 from drakit_api.kubernetes_objects import Object
@@ -75,14 +76,35 @@ def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]
     Raises:
         StatusError: 400 for a malformed object, and if ``validation`` is ``Strict`` for what strict decoding refuses.
     """
+    decoded, complaints = read(obj, kind)
+    return decoded, judged(complaints, kind, validation)
+
+
+def read(obj: Object, kind: Kind) -> tuple[Object, tuple[str, ...]]:
+    """Decode an object by the Go types of its kind; also returns what strict decoding refuses.
+
+    Raises:
+        StatusError: 400 for a malformed object.
+    """
     try:
-        return _decode(obj, kind, strict=True), []
+        return _decode(obj, kind, strict=True), ()
     except decoding.DecodeError as error:
-        if not error.strict or validation == "Strict":
+        if not error.strict:
             raise bad_request(str(error)) from None
         complaints = error.strict
-    warnings = [line for text in complaints for line in lines(text)] if validation != "Ignore" else []
-    return _decode(obj, kind, strict=False), warnings
+    return _decode(obj, kind, strict=False), complaints
+
+
+def judged(complaints: Sequence[str], kind: Kind, validation: str) -> list[str]:
+    """Return the warnings for what strict decoding refuses.
+
+    Raises:
+        StatusError: 400 if ``validation`` is ``Strict`` and there is anything.
+    """
+    if complaints and validation == "Strict":
+        prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        raise bad_request(f"{prefix}: strict decoding error: {', '.join(complaints)}")
+    return [line for text in complaints for line in lines(text)] if validation != "Ignore" else []
 
 
 def decode_options(obj: Object, kind: str) -> Object:

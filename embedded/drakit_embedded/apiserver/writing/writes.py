@@ -229,7 +229,11 @@ def update(
         with _holding(served, old, new, api, intent):
             record = _put(api, served, key, new, form, intent)
         record.is_valid = is_valid
-    return Written(record, False, () if subresource else served.strategy.warn_of_update(new))
+    return Written(record, False, () if subresource else _warnings_of_update(served, new, old))
+
+
+def _warnings_of_update(served: Served, new: Object, old: Object) -> Sequence[str]:
+    return [*served.strategy.warn_of_update(new), *served.strategy.warn_of_change(new, old)]
 
 
 def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, subresource: str) -> Object:

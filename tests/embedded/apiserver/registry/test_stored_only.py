@@ -148,10 +148,6 @@ async def test_a_scale_is_warned_of_as_its_object_is() -> None:
 @pytest.mark.parametrize(
     ("path", "what"),
     [
-        (
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            "takes no CustomResourceDefinitions: it has no custom resources",
-        ),
         ("/apis/apiregistration.k8s.io/v1/apiservices", "takes no APIServices: it aggregates no other API server"),
     ],
 )

@@ -1,0 +1,46 @@
+"""Reading the body of a definition: its schemas decode themselves, all else does as in other kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.decoding import DecodeError
+from drakit_embedded.apiserver.registry.definitions.schema_reading import SchemaReader, TooDeepError
+from drakit_embedded.apiserver.registry.strategy import Cluster
+from drakit_embedded.apiserver.scheme import empties, structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
+from drakit_embedded.apiserver.statuses import bad_request
+
+_SCHEMA = "openAPIV3Schema"
+_STACK = f"spec.versions.schema.{_SCHEMA}"
+
+
+def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
+    """Decode a body, and drop empty fields; also returns warnings."""
+    decoded, complaints = structures.read(obj, kind)
+    for place, validated in _schemas(decoded):
+        reader = SchemaReader(f"spec.versions[{place}].schema.{_SCHEMA}", _STACK)
+        try:
+            validated[_SCHEMA] = reader.read(validated[_SCHEMA])
+        except (DecodeError, TooDeepError) as error:
+            raise _unreadable(kind, str(error)) from None
+        if reader.wrong_type:
+            raise _unreadable(kind, reader.wrong_type)
+        complaints += tuple(f"{what} field {quote(path)}" for what, path in reader.complaints)
+    warnings = structures.judged(complaints, kind, validation)
+    empties.drop(decoded, *structures.types_of(kind))
+    return decoded, warnings
+
+
+def _schemas(crd: Object) -> Iterator[tuple[int, Object]]:
+    """Yield what has a schema, with the place of its version."""
+    for place, version in enumerate((crd.get("spec") or {}).get("versions") or ()):
+        validated = version.get("schema") or {}
+        if validated.get(_SCHEMA) is not None:
+            yield place, validated
+
+
+def _unreadable(kind: Kind, problem: str) -> Exception:
+    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {problem}')
