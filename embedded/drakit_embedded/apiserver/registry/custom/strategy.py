@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from drakit_api.formats import label_key
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
+from drakit_api.rules.validator import Validator
 from drakit_api.structural import lists, values
 from drakit_api.validation.errors import FieldError
 from drakit_api.validation.metadata import on_create, on_update
@@ -23,6 +24,7 @@ from drakit_embedded.apiserver.statuses import FieldFault
 _BLOCKING = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
 )
+_NEW: Object = {"metadata": {}}
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 
@@ -38,7 +40,8 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
         default=rules.default,
         prepare_update=rules.prepare_update,
         validate_create=rules.validate_create,
-        warn_of_create=_warn_of_finalizers,
+        warn_of_create=rules.warn_of_create,
+        warn_of_update=rules.warn_of_update,
         validate_update=rules.validate_update,
         validate_status=rules.validate_status,
         generation=True,
@@ -57,6 +60,9 @@ class _Rules:
         self._values, self._unique = values.Validator(version.schema), lists.Uniqueness(version.schema)
         status = version.schema.properties.get("status")
         self._status = values.Validator(status) if status is not None else None
+        self._rules = Validator(version.schema)
+        # What rules say of unchanged values, until the end of the write: one write is made at a time.
+        self._noticed: list[str] = []
 
     def default(self, obj: Object, cluster: Cluster) -> None:
         self._defaults.fill(obj)
@@ -75,26 +81,45 @@ class _Rules:
             *self._embedded.faults(typed),
             *self._unique.faults(typed),
         ]
-        return faults
+        return [*faults, *self._broken_rules(faults, typed, None)]
 
     def validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        typed, typed_old = self._typed(new), self._typed(old)
+        typed, before = self._typed(new), self._typed(old)
         faults: list[FieldError] = [
             *_metadata_faults(new, old),
-            *self._values.update_faults(typed, typed_old),
+            *self._values.update_faults(typed, before),
             *self._scale_faults(new),
             *self._embedded.faults(typed),
-            *self._unique.update_faults(typed, typed_old),
+            *self._unique.update_faults(typed, before),
         ]
+        faults += self._broken_rules(faults, typed, before)
+        self._noticed += _of_finalizers(new, old)
         return faults
 
     def validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        faults: list[FieldError] = _metadata_faults(new, old)
+        faults = _metadata_faults(new, old)
         if self._status is not None and "status" in new:
             faults += self._status.update_faults(new["status"], old.get("status"), "status")
         if self._scale is not None:
             faults += scale_rules.faults_of_status(new, self._scale)
-        return [*faults, *self._unique.update_faults(self._typed(new), self._typed(old))]
+        typed, before = self._typed(new), self._typed(old)
+        faults += self._unique.update_faults(typed, before)
+        return [*faults, *self._broken_rules(faults, typed, before)]
+
+    def _broken_rules(self, faults: Sequence[FieldError], new: Object, old: Object | None) -> Sequence[FieldError]:
+        """Evaluate the rules in CEL, unless values are so wrong that they would not be what rules expect."""
+        self._noticed = []
+        if not self._rules.has_rules:
+            return ()
+        if any(fault.reason in _BLOCKING for fault in faults):
+            return [_NOT_CHECKED]
+        return self._rules.faults(new, old, warn=self._noticed.append)
+
+    def warn_of_create(self, obj: Object) -> Sequence[str]:
+        return [*_of_finalizers(obj, _NEW), *self._noticed]
+
+    def warn_of_update(self, obj: Object) -> Sequence[str]:
+        return self._noticed
 
     def _scale_faults(self, obj: Object) -> Iterator[FieldError]:
         if self._scale is not None:
@@ -106,6 +131,15 @@ class _Rules:
         return {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **obj}
 
 
+# hasBlockingErr, which rules are not evaluated after.
+_NOT_CHECKED = FieldError(
+    "FieldValueInvalid",
+    "<nil>",
+    "Invalid value: null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+)
+
+
 def _metadata_faults(new: Object, old: Object) -> list[FieldError]:
     """Check changed metadata. Upstream's registry does so and its strategy once more, so that all is said twice."""
     if new["metadata"] == old["metadata"]:
@@ -113,10 +147,11 @@ def _metadata_faults(new: Object, old: Object) -> list[FieldError]:
     return [*on_update(new["metadata"], old["metadata"], any_finalizer=True)] * 2
 
 
-def _warn_of_finalizers(obj: Object) -> Sequence[str]:
-    """Warn of finalizers whose names say not whose they are (validateKubeFinalizerName)."""
+def _of_finalizers(obj: Object, old: Object) -> Sequence[str]:
+    """Warn of added finalizers whose names say not whose they are (validateKubeFinalizerName)."""
     warnings = []
-    for name in sorted(obj["metadata"].get("finalizers") or ()):
+    added = set(obj["metadata"].get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
+    for name in sorted(added):
         where = f"metadata.finalizers: {quote(name)}: "
         warnings += [where + problem for problem in label_key(name)]
         if "/" in name or name in _STANDARD_FINALIZERS:
