@@ -98,7 +98,8 @@ class Documents:
 
     def _discovery(self, request: web.BaseRequest, segments: list[str]) -> web.StreamResponse:
         root = len(segments) == 1
-        is_route = segments[0] == "api" or len(segments) == 3
+        # Those of custom resources do not look at the method.
+        is_route = segments[0] == "api" or (len(segments) == 3 and self._catalog.is_own(segments[1]))
         if is_route:
             _read_only(request)
         accept = request.headers.get("Accept", "")

@@ -35,7 +35,7 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
         _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
         try:
-            return call.patched(found, "Ignore")
+            return call.applied(found)
         except statuses.StatusError as error:
             raise _unconvertible(error, call, patch.content) from None
 

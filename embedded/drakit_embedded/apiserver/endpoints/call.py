@@ -122,23 +122,38 @@ class Call:
         obj = await self.read(
             lambda: self._incoming(bodies.parse(raw, self.content_type, kind.kind, custom=custom), validation), raw
         )
+        if custom and "apiVersion" in obj:
+            raise statuses.bad_request(
+                f"the API version in the data ({obj['apiVersion']}) does not match the expected API version "
+                f"({kind.api_version})"
+            )
         if named:
             statuses.check_name(obj["metadata"].get("name"), self.key[1])
         self.warnings += metadata.without_repeated_owners(obj["metadata"])
         return obj
 
-    def patched(self, obj: Object, validation: str | None = None) -> Object:
-        """Run the same checks on an object that a patch has produced.
+    def patched(self, obj: Object) -> Object:
+        """Run the same checks on an object that a patch has produced."""
+        return self._merged(self._incoming(obj, self.query.text("fieldValidation")))
 
-        ``validation`` overrides the ``fieldValidation`` of the client.
-        """
-        obj = self._incoming(obj, self.query.text("fieldValidation") if validation is None else validation)
+    def applied(self, obj: Object) -> Object:
+        """Run the same checks on an object that an apply has merged, of whose fields nothing is left to be said."""
+        return self._merged(self._incoming(obj, "Ignore", applied=True))
+
+    def _merged(self, obj: Object) -> Object:
         self.warnings += metadata.without_repeated_owners(obj["metadata"], patched=True)
         return obj
 
-    def _incoming(self, obj: Object, validation: str) -> Object:
-        namespace = self.target.namespace
-        return writes.incoming(self.api, self.served, obj, namespace, validation=validation, warnings=self.warnings)
+    def _incoming(self, obj: Object, validation: str, *, applied: bool = False) -> Object:
+        return writes.incoming(
+            self.api,
+            self.served,
+            obj,
+            self.target.namespace,
+            validation=validation,
+            warnings=self.warnings,
+            applied=applied,
+        )
 
     def answer(self, body: bytes, status: int = 200) -> web.Response:
         """Build a JSON answer with the warnings collected so far."""

@@ -51,7 +51,7 @@ async def serve(call: Call) -> web.StreamResponse:
             call.query.check_timeout()
         return await driver.settled(lambda: handler(call.anew()))
     except statuses.StatusError as error:
-        error.warnings = [*call.warnings, *error.warnings]
+        error.warnings = call.warnings
         raise
 
 

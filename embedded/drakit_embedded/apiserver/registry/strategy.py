@@ -114,6 +114,8 @@ class Strategy:
 
     # Decodes a body by the types of its kind, with ``fieldValidation``; also returns warnings.
     decode: Decode = decode_by_types
+    # The same for what an apply has merged, if that is read otherwise.
+    decode_applied: Decode | None = None
     # Converts to the order and form in which an object is stored; long parts may be encoded, as ``msgspec.Raw``.
     canonical: Callable[[Object, Cluster], Object] | None = None
     # Whether the validations below check metadata too.

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_api.golang.gostrings import to_json
+from drakit_api.golang.gostrings import as_marshaled, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.scheme.definitions import Version
 from drakit_embedded.apiserver.scheme.json_paths import JsonPath, PathError
@@ -91,4 +91,4 @@ def _text(value: Any) -> str | None:
         return value
     if value is None:
         return None
-    return to_json(value) if isinstance(value, dict | list) else msgspec.json.encode(value).decode()
+    return to_json(as_marshaled(value)) if isinstance(value, dict | list) else msgspec.json.encode(value).decode()

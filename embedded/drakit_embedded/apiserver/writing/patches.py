@@ -13,7 +13,6 @@ from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import formatted, quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
-from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
@@ -210,8 +209,6 @@ def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
 
 
 def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
-    if kind.definition is not None:
-        _check_named(kind, found)
     refused = list(patch.complaints) if reader.validation == "Strict" else []
     if reader.validation not in ("Strict", "Ignore"):
         reader.warnings.extend(patch.complaints)
@@ -223,18 +220,6 @@ def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
     if refused:
         raise _refused(kind, patch, shown, _STRICT + ", ".join(refused))
     return read
-
-
-def _check_named(kind: Kind, found: Object) -> None:
-    """Refuse a patch that makes a custom resource another kind (ValidateTypeMeta)."""
-    wrong = [
-        invalid(field, found.get(field), f"must be {wanted}")
-        for field, wanted in (("kind", kind.kind), ("apiVersion", kind.api_version))
-        if found.get(field) != wanted
-    ]
-    if wrong:
-        group, name = str(found.get("apiVersion") or "").rpartition("/")[0], (found.get("metadata") or {}).get("name")
-        raise statuses.invalid(str(found.get("kind") or ""), group, name or "", wrong)
 
 
 def _unreadable(

@@ -58,15 +58,24 @@ class Written(NamedTuple):
 
 
 def incoming(
-    api: Api, served: Served, obj: Object, namespace: str | None, *, validation: str, warnings: list[str]
+    api: Api,
+    served: Served,
+    obj: Object,
+    namespace: str | None,
+    *,
+    validation: str,
+    warnings: list[str],
+    applied: bool = False,
 ) -> Object:
     """Convert a parsed body to the storage version, and check its kind, structure and namespace.
 
     ``validation`` is the request's ``fieldValidation``; warnings for the client are appended to ``warnings``.
+    ``applied`` is for what an apply has merged.
     """
     if served.kind.definition is None:
         obj = bodies.typed(obj, served.kind)
-    obj, found = served.strategy.decode(obj, served.kind, validation, api)
+    decode = (served.strategy.decode_applied if applied else None) or served.strategy.decode
+    obj, found = decode(obj, served.kind, validation, api)
     warnings += found
     meta = obj.pop("metadata", {})
     obj = {"metadata": meta, **obj}

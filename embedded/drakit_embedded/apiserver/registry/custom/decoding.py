@@ -6,7 +6,7 @@ k8s.io/apiextensions-apiserver v0.37 pkg/apiserver/customresource_handler.go (sc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from drakit_api.golang import gojson
@@ -14,8 +14,6 @@ from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding
 from drakit_api.structural import defaulting, embedded, pruning
-from drakit_api.validation.errors import invalid
-from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.strategy import Cluster
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.definitions import Version
@@ -28,30 +26,41 @@ _SMALLEST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """Decode a body with its kind and apiVersion; also returns warnings about what strict decoding refuses.
+    """Decode a body; also returns warnings about what strict decoding refuses.
+
+    A kind or apiVersion that is another than those of ``kind`` stays in the object, for its rules to refuse.
 
     Raises:
-        StatusError: 400 for malformed metadata, for another apiVersion, and if ``validation`` is ``Strict`` for unknown
-            and repeated fields; 422 for another kind.
+        StatusError: 400 for malformed metadata, and if ``validation`` is ``Strict`` for unknown and repeated fields.
     """
     named = _Named(obj.get("apiVersion") or "", obj.get("kind") or "")
-    try:
-        read: Object = copied(obj)
-    except OverflowError:
-        raise named.unreadable("json: cannot unmarshal number into Go value of type float64") from None
-    for field in ("apiVersion", "kind"):
-        read.pop(field, None)
-    try:
-        read["metadata"], unknown = embedded.read_metadata(read.get("metadata"))
-        unknown += _shaped_as(read, named, kind)
-    except (decoding.DecodeError, embedded.CoercionError) as error:
-        raise named.unreadable(str(error)) from None
+    read, unknown = _read(obj, named, lambda read: _shaped_as(read, named, kind))
     complaints = list(dict.fromkeys([*_repeated(obj), *(f"unknown field {quote(path)}" for path in unknown)]))
     if complaints and validation == "Strict":
         raise named.unreadable("strict decoding error: " + ", ".join(complaints))
     warnings = [line for text in complaints for line in structures.lines(text)] if validation != "Ignore" else []
-    named.check(kind, read, warnings)
-    return read, warnings
+    return named.kept(read, kind), warnings
+
+
+def decode_applied(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
+    """Decode what an apply has merged: that has known fields only, and its nulls are the client's own."""
+    named = _Named(obj.get("apiVersion") or "", obj.get("kind") or "")
+    read, _ = _read(obj, named, lambda _: [])
+    return named.kept(read, kind), []
+
+
+def _read(obj: Object, named: _Named, shape: Callable[[Object], list[str]]) -> tuple[Object, list[str]]:
+    """Copy an object without its type, with metadata as Go reads it; also returns the paths of unknown fields."""
+    try:
+        read: Object = copied(obj)
+        for field in ("apiVersion", "kind"):
+            read.pop(field, None)
+        read["metadata"], unknown = embedded.read_metadata(read.get("metadata"))
+        return read, unknown + shape(read)
+    except OverflowError:
+        raise named.unreadable("json: cannot unmarshal number into Go value of type float64") from None
+    except (decoding.DecodeError, embedded.CoercionError) as error:
+        raise named.unreadable(str(error)) from None
 
 
 class _Named(NamedTuple):
@@ -64,20 +73,13 @@ class _Named(NamedTuple):
         version = self.api_version.rpartition("/")[2]
         return bad_request(f'{self.kind} in version "{version}" cannot be handled as a {self.kind}: {why}')
 
-    def check(self, kind: Kind, obj: Object, warnings: Sequence[str]) -> None:
-        """Refuse what is not of a kind; the answer still has the warnings."""
+    def kept(self, obj: Object, kind: Kind) -> Object:
+        """Put back what is wrong about the type."""
         if self.api_version != kind.api_version:
-            refusal = bad_request(
-                f"the API version in the data ({self.api_version}) does not match the expected API version "
-                f"({kind.api_version})"
-            )
-        elif self.kind != kind.kind:
-            fault = invalid("kind", self.kind, f"must be {kind.kind}")
-            refusal = statuses.invalid(self.kind, kind.group, obj["metadata"].get("name", ""), [fault])
-        else:
-            return
-        refusal.warnings = warnings
-        raise refusal
+            obj["apiVersion"] = self.api_version
+        if self.kind != kind.kind:
+            obj["kind"] = self.kind
+        return obj
 
 
 def _repeated(obj: Object) -> list[str]:

@@ -12,8 +12,9 @@ from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.rules.validator import Validator
 from drakit_api.structural import lists, values
-from drakit_api.validation.errors import FieldError
+from drakit_api.validation.errors import FieldError, invalid
 from drakit_api.validation.metadata import on_create, on_update
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.custom import decoding, scale_rules
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme.definitions import Version
@@ -34,6 +35,7 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
     known = ("metadata.name", *(("metadata.namespace",) if kind.namespaced else ()), *version.selectable)
     return Strategy(
         decode=decoding.decode,
+        decode_applied=decoding.decode_applied,
         canonical=stored_form,
         owns_metadata=True,
         field_names={name: name for name in known},
@@ -74,30 +76,37 @@ class _Rules:
 
     def validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         typed = self._typed(obj)
-        faults: list[FieldError] = [
+        faults: list[FieldError] = self._type_faults(typed) or [
             *on_create(obj["metadata"], namespaced=self._kind.namespaced, any_finalizer=True),
             *self._values.faults(typed),
             *self._scale_faults(obj),
+        ]
+        faults += [
             *self._embedded.faults(typed),
             *self._unique.faults(typed),
         ]
-        return [*faults, *self._broken_rules(faults, typed, None)]
+        faults += self._broken_rules(faults, typed, None)
+        return self._named(faults, typed)
 
     def validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
         typed, before = self._typed(new), self._typed(old)
+        general, metadata = self._metadata_faults(new, old)
         faults: list[FieldError] = [
-            *_metadata_faults(new, old),
-            *self._values.update_faults(typed, before),
-            *self._scale_faults(new),
+            *general,
+            *(
+                self._type_faults(typed)
+                or [*metadata, *self._values.update_faults(typed, before), *self._scale_faults(new)]
+            ),
             *self._embedded.faults(typed),
             *self._unique.update_faults(typed, before),
         ]
         faults += self._broken_rules(faults, typed, before)
         self._noticed += _of_finalizers(new, old)
-        return faults
+        return self._named(faults, typed)
 
     def validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        faults = _metadata_faults(new, old)
+        general, metadata = self._metadata_faults(new, old)
+        faults = [*general, *metadata]
         if self._status is not None and "status" in new:
             faults += self._status.update_faults(new["status"], old.get("status"), "status")
         if self._scale is not None:
@@ -105,6 +114,29 @@ class _Rules:
         typed, before = self._typed(new), self._typed(old)
         faults += self._unique.update_faults(typed, before)
         return [*faults, *self._broken_rules(faults, typed, before)]
+
+    def _metadata_faults(self, new: Object, old: Object) -> tuple[list[FieldError], list[FieldError]]:
+        """Check changed metadata as all kinds of registries do, and then once more as that of custom resources does."""
+        meta, was = new["metadata"], old["metadata"]
+        if meta == was:
+            return [], []
+        own = [*on_update(meta, was, any_finalizer=True)]
+        general = on_create(meta, namespaced=self._kind.namespaced, name_format=_any_name, any_finalizer=True)
+        return [*general, *own], own
+
+    def _type_faults(self, typed: Object) -> list[FieldError]:
+        """Check kind and apiVersion (ValidateTypeMeta); nothing else is then said of the values."""
+        wanted = {"kind": self._kind.kind, "apiVersion": self._kind.api_version}
+        return [
+            invalid(field, typed[field], f"must be {value}") for field, value in wanted.items() if typed[field] != value
+        ]
+
+    def _named(self, faults: list[FieldError], typed: Object) -> list[FieldError]:
+        """Return the faults; of an object of another type, raise them by the name that it has itself."""
+        if not faults or not self._type_faults(typed):
+            return faults
+        group, name = typed["apiVersion"].rpartition("/")[0], typed["metadata"].get("name") or ""
+        raise statuses.invalid(typed["kind"], group, name, faults)
 
     def _broken_rules(self, faults: Sequence[FieldError], new: Object, old: Object | None) -> Sequence[FieldError]:
         """Evaluate the rules in CEL, unless values are so wrong that they would not be what rules expect."""
@@ -140,11 +172,9 @@ _NOT_CHECKED = FieldError(
 )
 
 
-def _metadata_faults(new: Object, old: Object) -> list[FieldError]:
-    """Check changed metadata. Upstream's registry does so and its strategy once more, so that all is said twice."""
-    if new["metadata"] == old["metadata"]:
-        return []
-    return [*on_update(new["metadata"], old["metadata"], any_finalizer=True)] * 2
+def _any_name(name: str) -> Sequence[str]:
+    """Accept the name of a stored object."""
+    return ()
 
 
 def _of_finalizers(obj: Object, old: Object) -> Sequence[str]:
