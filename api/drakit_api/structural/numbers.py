@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from drakit_api.golang.gofloats import general
@@ -69,7 +70,7 @@ class Bounds:
         """Complain of a number, or bound, that the type has no room for."""
         if self.type == "integer":
             bits = _BITS.get(self.format, 64)
-            fits = float(value).is_integer() and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
+            fits = float(value).is_integer() and -(2 ** (bits - 1)) <= _as_printed(value) < 2 ** (bits - 1)
         else:
             fits = self.format != "float" or abs(value) < _MAX_FLOAT
         if not fits:
@@ -132,6 +133,11 @@ def _cut(bound: float) -> int:
     """Cut a bound to a whole number of 64 bits, as Go converts it on amd64."""
     whole = int(bound)
     return whole if whole in _INT64 else _INT64.start
+
+
+def _as_printed(value: float) -> float:
+    """Return a number as Go reads it again after having printed it with as few digits as tell it from others."""
+    return value if isinstance(value, int) else int(Decimal(repr(value)))
 
 
 def _is_multiple(value: float, factor: float) -> bool:

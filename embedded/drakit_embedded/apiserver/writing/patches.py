@@ -135,19 +135,29 @@ def _unknown(content: list[Object]) -> Iterator[str]:
 
 
 def merge(target: Any, patch: Any) -> Any:
-    """Apply a merge patch (RFC 7386); ``target`` may be changed and must not be used afterwards."""
+    """Apply a merge patch (RFC 7386); ``target`` may be changed and must not be used afterwards.
+
+    As in gopkg.in/evanphx/json-patch.v4 (merge.go), a list loses the nulls in its objects, too, unless it takes the
+    place of an object.
+    """
     if not isinstance(patch, dict):
         return patch
     if not isinstance(target, dict):
-        target = {}
+        return _without_nulls(patch)
     for key, value in patch.items():
         if value is None:
             target.pop(key, None)
-        elif isinstance(value, dict):
-            target[key] = merge(target.get(key), value)
+        elif isinstance(target.get(key), dict):
+            target[key] = merge(target[key], value)
         else:
-            target[key] = value
+            target[key] = _without_nulls(value)
     return target
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -> Object:

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from drakit_api.kubernetes_objects import Object
@@ -56,9 +56,37 @@ def test_merge_patch_as_in_the_rfc(target: Any, patch: Any, result: Any) -> None
     assert patches.merge(copy.deepcopy(target), patch) == result
 
 
+@pytest.mark.parametrize(
+    ("target", "result"),
+    [
+        ({}, [{"c": 1}, None, [{}]]),
+        ({"a": 1}, [{"c": 1}, None, [{}]]),
+        ({"a": [{"b": 1}]}, [{"c": 1}, None, [{}]]),
+        # The one place where upstream leaves nulls.
+        ({"a": {}}, [{"b": None, "c": 1}, None, [{"d": None}]]),
+    ],
+)
+def test_objects_in_lists_lose_their_nulls(target: Any, result: Any) -> None:
+    patch = {"a": [{"b": None, "c": 1}, None, [{"d": None}]]}
+    assert patches.merge(target, patch) == {"a": result}
+
+
+def _has_nulls_in_lists(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_nulls_in_lists, value.values()))
+    return isinstance(value, list) and without_nulls(copy.deepcopy(value)) != _deeply_without_nulls(value)
+
+
+def _deeply_without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _deeply_without_nulls(item) for key, item in value.items() if item is not None}
+    return [_deeply_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 @pytest.mark.slow
 @given(target=values, patch=values)
 def test_merging_twice_is_merging_once(target: Any, patch: Any) -> None:
+    assume(not _has_nulls_in_lists(patch))
     once = patches.merge(copy.deepcopy(target), copy.deepcopy(patch))
     assert patches.merge(copy.deepcopy(once), copy.deepcopy(patch)) == once
 
@@ -67,7 +95,7 @@ def test_merging_twice_is_merging_once(target: Any, patch: Any) -> None:
 @given(target=st.dictionaries(st.sampled_from("abcd"), values), wanted=st.dictionaries(st.sampled_from("abcd"), values))
 def test_a_merge_patch_of_all_differences_makes_the_target_the_wanted(target: Object, wanted: Object) -> None:
     """Any object without nulls can be reached by a patch that names what to remove."""
-    target, wanted = without_nulls(target), without_nulls(wanted)
+    target, wanted = without_nulls(target), _deeply_without_nulls(wanted)
 
     def difference(old: Any, new: Any) -> Any:
         if not isinstance(old, dict) or not isinstance(new, dict):
