@@ -12,14 +12,14 @@ from functools import partial
 
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.extending import verdicts
 from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.registry.definitions.conditions import set_condition, terminating
+from drakit_embedded.apiserver.registry.definitions.deletion import FINALIZER
 from drakit_embedded.apiserver.scheme import definitions
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.writing import deletes
 
-FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 # Seconds after which the definition says that its objects are not going; it waits on all the same.
 _PATIENCE = 60.0
 Update = Callable[[str, Callable[[Object], object]], bool]
@@ -61,15 +61,15 @@ class Cleanup:
             self._under_way.pop(name, None)
 
     async def _say(self, name: str, reason: str, message: str, *, status: str = "True") -> None:
-        condition = verdicts.terminating(reason, message, status=status)
-        change = partial(verdicts.set_condition, new=condition)
+        condition = terminating(reason, message, status=status)
+        change = partial(set_condition, new=condition)
         await self._api.turns.take(lambda: self._update(name, change), 0)
 
     async def _finish(self, name: str, reason: str, message: str) -> None:
-        condition = verdicts.terminating(reason, message, status="False")
+        condition = terminating(reason, message, status="False")
 
         def change(crd: Object) -> None:
-            verdicts.set_condition(crd, condition)
+            set_condition(crd, condition)
             crd["metadata"]["finalizers"] = [each for each in crd["metadata"]["finalizers"] if each != FINALIZER]
 
         await self._api.turns.take(lambda: self._update(name, change), 0)

@@ -19,6 +19,7 @@ from drakit_embedded.apiserver.managedfields.managers import SERVER
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.registry.definitions.conditions import set_condition
 from drakit_embedded.apiserver.scheme import definitions
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.writing import writes
@@ -127,8 +128,8 @@ class Definitions:
 
         def change(stored: Object) -> None:
             stored["status"]["acceptedNames"] = found
-            verdicts.set_condition(stored, condition)
-            verdicts.set_condition(stored, verdicts.established(stored, accepted=condition["status"] == "True"))
+            set_condition(stored, condition)
+            set_condition(stored, verdicts.established(stored, accepted=condition["status"] == "True"))
 
         self.update(name, change)
         self._ask_again(spec["group"], name)
@@ -136,13 +137,14 @@ class Definitions:
 
     def _judge(self, name: str, crd: Object) -> bool:
         """Set the other conditions of a definition; True if there was something to set."""
-        due = [condition for condition in (self._establishing(crd), verdicts.approval(crd)) if condition is not None]
+        found = (self._establishing(crd), verdicts.approval(crd), verdicts.structure(crd))
+        due = [condition for condition in found if condition is not None and not verdicts.is_set(crd, condition)]
         if not due:
             return False
 
         def change(stored: Object) -> None:
             for condition in due:
-                verdicts.set_condition(stored, condition)
+                set_condition(stored, condition)
 
         return self.update(name, change)
 

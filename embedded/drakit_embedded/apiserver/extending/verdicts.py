@@ -1,22 +1,20 @@
 """What is said of a definition in its conditions, besides its names.
 
-k8s.io/apiextensions-apiserver v0.37 pkg/controller/{establish,apiapproval}, pkg/apihelpers/helpers.go.
+k8s.io/apiextensions-apiserver v0.37 pkg/controller/{establish,apiapproval,nonstructuralschema}.
 """
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urlsplit
-
 from drakit_api.core import conditions
-from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.scheme import metadata
+from drakit_embedded.apiserver.registry.definitions import approval as approvals
 
-APPROVAL = "api-approved.kubernetes.io"
-_PROTECTED = re.compile(r"(.*\.)?(k8s|kubernetes)\.io")
-_MORE = "see https://github.com/kubernetes/enhancements/pull/1111"
-
+_APPROVALS = {
+    "approved": "ApprovedAnnotation",
+    "bypassed": "UnapprovedAnnotation",
+    "invalid": "InvalidAnnotation",
+    "missing": "MissingAnnotation",
+}
 NOT_ACCEPTED: Object = {
     "type": "Established",
     "status": "False",
@@ -37,21 +35,10 @@ ESTABLISHED: Object = {
 }
 
 
-def set_condition(crd: Object, new: Object) -> bool:
-    """Set a condition in the place that it has; False if it is there already (SetCRDCondition)."""
-    listed = crd["status"].get("conditions")
-    if listed is None:
-        listed = crd["status"]["conditions"] = []
-    old = conditions.find(listed, new["type"])
-    if old is None:
-        listed.append({**new, "lastTransitionTime": metadata.timestamp()})
-        return True
-    if all(old.get(field) == new[field] for field in ("status", "reason", "message")):
-        return False
-    if old["status"] != new["status"]:
-        old["lastTransitionTime"] = metadata.timestamp()
-    old |= new
-    return True
+def is_set(crd: Object, wanted: Object) -> bool:
+    """Check whether a definition has a condition already."""
+    old = conditions.find(crd["status"].get("conditions"), wanted["type"])
+    return old is not None and all(old.get(field) == wanted[field] for field in ("status", "reason", "message"))
 
 
 def established(crd: Object, *, accepted: bool) -> Object:
@@ -64,34 +51,23 @@ def established(crd: Object, *, accepted: bool) -> Object:
 
 def approval(crd: Object) -> Object | None:
     """Judge the approval of a definition in a group of Kubernetes' community; None for other groups."""
-    if _PROTECTED.fullmatch(crd["spec"]["group"]) is None:
+    if not approvals.is_protected(crd["spec"]["group"]):
         return None
-    given: str = (crd["metadata"].get("annotations") or {}).get(APPROVAL) or ""
-    status, reason = "False", "InvalidAnnotation"
-    must = f"protected groups must have approval annotation {quote(APPROVAL)}"
-    message = f'{must} with either a URL or a reason starting with "unapproved", {_MORE}'
-    if not given:
-        reason, message = "MissingAnnotation", f"{must}, {_MORE}"
-    elif given.startswith("unapproved"):
-        reason, message = "UnapprovedAnnotation", f"not approved: {quote(given)}"
-    elif _is_url(given):
-        status, reason, message = "True", "ApprovedAnnotation", f"approved in {given}"
+    found = approvals.approval_of(crd)
     return {
         "type": "KubernetesAPIApprovalPolicyConformant",
-        "status": status,
-        "reason": reason,
-        "message": message,
+        "status": "True" if found.state == "approved" else "False",
+        "reason": _APPROVALS[found.state],
+        "message": found.reason,
     }
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return bool(parts.scheme and parts.netloc)
+def structure(crd: Object) -> Object | None:
+    """Say what is not structural about the schemas of a definition; None if all is."""
+    # Imported here: only definitions of a former release can have such schemas, and most clusters have none at all.
+    from drakit_embedded.apiserver.registry.definitions.object_rules import non_structural_violations
 
-
-def terminating(reason: str, message: str, *, status: str = "True") -> Object:
-    """Build the condition Terminating."""
-    return {"type": "Terminating", "status": status, "reason": reason, "message": message}
+    found = non_structural_violations(crd)
+    if found is None:
+        return None
+    return {"type": "NonStructuralSchema", "status": "True", "reason": found[0], "message": found[1]}

@@ -159,6 +159,8 @@ class Strategy:
     unconditional_update: bool = True
     # Computes the grace period in seconds from the one that DELETE asks for (or None); 0 deletes at once.
     grace: Callable[[Object, int | None], int] | None = None
+    # Marks an object at the first request to delete it, in place of what is done to other kinds: it always has to wait.
+    begin_deletion: Callable[[Object], None] | None = None
     # Called on an object whose deletion has begun but has to wait.
     on_deletion: Callable[[Object], None] | None = None
     # Namespaces have finalizers of their own beside those in metadata.

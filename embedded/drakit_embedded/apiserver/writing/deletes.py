@@ -149,6 +149,8 @@ def _check_preconditions(served: Served, stored: Object, wanted: Options) -> Non
     check = preconditions.check_deletion
     if served.strategy.finalizers_in_spec:
         check = preconditions.check_namespace_deletion
+    elif served.strategy.begin_deletion is not None:
+        check = preconditions.check_definition_deletion
     check(served.kind, stored, uid=asked.uid, version=asked.resourceVersion)
 
 
@@ -166,6 +168,10 @@ def _begin(served: Served, obj: Object, wanted: Options) -> _Begun:
     meta: ObjectMeta = obj["metadata"]
     if served.strategy.finalizers_in_spec and (begun := _begin_namespace(served, obj, wanted)) is not None:
         return begun
+    if served.strategy.begin_deletion is not None and not meta.get("deletionTimestamp"):
+        meta["deletionTimestamp"] = metadata.timestamp()
+        served.strategy.begin_deletion(obj)
+        return _Begun.WAITING
     begun = _begin_graceful(served, obj, wanted)
     if begun is _Begun.PENDING:
         return begun

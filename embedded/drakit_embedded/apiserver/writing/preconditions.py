@@ -53,6 +53,18 @@ def check_namespace_deletion(kind: Kind, stored: Object, *, uid: str | None, ver
         raise statuses.conflict(kind.plural, kind.group, name, why)
 
 
+def check_definition_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
+    """Check the same of a definition, with its own words (pkg/registry/customresourcedefinition/etcd.go)."""
+    meta: ObjectMeta = stored["metadata"]
+    for what, asked, there in (
+        ("UID", uid, meta["uid"]),
+        ("ResourceVersion", version, meta["resourceVersion"]),
+    ):
+        if asked is not None and asked != there:
+            why = f"precondition failed: {what} in precondition: {asked}, {what} in object meta: {there}"
+            raise statuses.conflict(kind.plural, kind.group, meta["name"], why)
+
+
 def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | None = None) -> None:
     """Refuse with 409 an update that is meant for another object or version (storage.Preconditions); "" matches all."""
     if why := _failed(stored, uid or None, version or None):

@@ -43,7 +43,7 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
         prepare_update=rules.prepare_update,
         validate_create=rules.validate_create,
         warn_of_create=rules.warn_of_create,
-        warn_of_update=rules.warn_of_update,
+        warn_of_change=rules.warn_of_change,
         validate_update=rules.validate_update,
         validate_status=rules.validate_status,
         generation=True,
@@ -101,7 +101,6 @@ class _Rules:
             *self._unique.update_faults(typed, before),
         ]
         faults += self._broken_rules(faults, typed, before)
-        self._noticed += _of_finalizers(new, old)
         return self._named(faults, typed)
 
     def validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
@@ -150,8 +149,8 @@ class _Rules:
     def warn_of_create(self, obj: Object) -> Sequence[str]:
         return [*_of_finalizers(obj, _NEW), *self._noticed]
 
-    def warn_of_update(self, obj: Object) -> Sequence[str]:
-        return self._noticed
+    def warn_of_change(self, new: Object, old: Object) -> Sequence[str]:
+        return [*_of_finalizers(new, old), *self._noticed]
 
     def _scale_faults(self, obj: Object) -> Iterator[FieldError]:
         if self._scale is not None:

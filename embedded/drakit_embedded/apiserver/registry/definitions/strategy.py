@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drakit_api.kubernetes_objects import Object
+from drakit_embedded.apiserver.registry.definitions import deletion
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import FieldFault
@@ -96,6 +97,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         warn_of_create=_warn,
         warn_of_change=_warn,
         generation=True,
+        begin_deletion=deletion.begin,
         unconditional_update=False,
     )
 }
