@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple
 from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import formatted, quote
 from drakit_api.kubernetes_objects import Object
-from drakit_api.objects import raw_extensions
+from drakit_api.objects import json_patch, raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.wire import budget
-from drakit_embedded.apiserver.writing import merge_keys, operations, printed, strategic
+from drakit_embedded.apiserver.writing import merge_keys, printed, strategic
 from drakit_embedded.apiserver.writing.writes import Change
 
 PatchType = Literal["merge", "strategic", "json", "apply"]
@@ -178,9 +178,9 @@ def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -
 def _operate(obj: Object, wanted: Any) -> Any:
     """Apply a JSON patch, and check the size of the result as that of a body."""
     try:
-        patched = operations.applied(obj, wanted)
+        patched = json_patch.applied(obj, wanted)
         budget.check(patched)
-    except (operations.OperationError, budget.TooDeepError, RecursionError):
+    except (json_patch.OperationError, budget.TooDeepError, RecursionError):
         raise statuses.rejected() from None
     return patched
 

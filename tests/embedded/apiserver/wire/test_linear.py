@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects import json_patch
 from drakit_embedded.apiserver.managedfields import entries
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.writing import merge_keys, operations, strategic
+from drakit_embedded.apiserver.writing import merge_keys, strategic
 
 SMALL, LARGE = 300, 1200
 # Of a linear algorithm 4, of one that sorts a little more, of a quadratic one 16.
@@ -111,7 +112,7 @@ def test_an_operation_does_not_walk_through_the_list_that_it_changes() -> None:
     document = {"x": List(range(1000))}
     List.walked = 0
     moves = [{"op": "move", "from": "/x/999", "path": "/x/0"}, {"op": "move", "from": "/x/0", "path": "/x/-"}] * 50
-    patched = operations.applied(document, [*moves, {"op": "add", "path": "/x/1000", "value": 7}])
+    patched = json_patch.applied(document, [*moves, {"op": "add", "path": "/x/1000", "value": 7}])
     assert List.walked == 0
     assert isinstance(patched, dict)
     assert patched["x"][-2:] == [999, 7]
@@ -121,16 +122,16 @@ def test_an_operation_does_not_walk_through_the_list_that_it_changes() -> None:
 def test_an_item_is_added_within_a_list_or_at_its_end(index: str, fits: bool) -> None:
     operation = [{"op": "add", "path": f"/x/{index}", "value": 9}]
     if fits:
-        patched = operations.applied({"x": [1, 2, 3]}, operation)
+        patched = json_patch.applied({"x": [1, 2, 3]}, operation)
         assert json.dumps(patched).count("9") == 1
     else:
-        with pytest.raises(operations.OperationError):
-            operations.applied({"x": [1, 2, 3]}, operation)
+        with pytest.raises(json_patch.OperationError):
+            json_patch.applied({"x": [1, 2, 3]}, operation)
 
 
 def test_a_value_is_not_shared_by_operations() -> None:
     value: Object = {"a": [{}]}
     operation = {"op": "add", "path": "/x", "value": value}
-    patched = operations.applied({}, [operation, {**operation, "path": "/y"}, {"op": "remove", "path": "/x/a/0"}])
+    patched = json_patch.applied({}, [operation, {**operation, "path": "/y"}, {"op": "remove", "path": "/x/a/0"}])
     assert patched == {"x": {"a": []}, "y": {"a": [{}]}}
     assert value == {"a": [{}]}
