@@ -15,8 +15,9 @@ from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.kubelet_access import KubeletAccess
 from drakit_embedded.apiserver.managedfields.managers import SERVER
 from drakit_embedded.apiserver.managedfields.updates import Writer, track
+from drakit_embedded.apiserver.outgoing.clients import Clients
 from drakit_embedded.apiserver.registry.catalog import Catalog
-from drakit_embedded.apiserver.scheme.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind, handled
 from drakit_embedded.apiserver.storage.store import Store
 from drakit_embedded.apiserver.storage.turns import Turns
 from drakit_embedded.serving.background import Background
@@ -46,6 +47,8 @@ class Api:
     certificates: bool = False
     # Seconds within which the body of a request must have been sent.
     request_timeout: float = 60.0
+    # Calls to other programs.
+    outgoing: Clients = field(init=False)
     # Writes take turns; reads that take long run in the background.
     turns: Turns = field(default_factory=Turns)
     background: Background = field(default_factory=lambda: Background("drakit-reads"))
@@ -55,6 +58,7 @@ class Api:
     def __post_init__(self) -> None:
         self.authenticator = Authenticator(self.store, self.tokens, self.account_key, certificates=self.certificates)
         self.authorizer = Authorizer(self.store, self.gates)
+        self.outgoing = Clients(self.store)
 
     def every(self, storage: str) -> Iterator[Object]:
         """Decode a copy of each object of a collection (``pods``, ``deviceclasses.resource.k8s.io``)."""
@@ -69,6 +73,24 @@ class Api:
     def equivalents(self, kind: Kind) -> Sequence[Kind]:
         """List the other kinds in which the objects of a kind are served."""
         return self.catalog.equivalents(kind)
+
+    def shown(self, obj: Object, kind: Kind, wanted: Kind) -> Object:
+        """Convert an object as admission has it, for a write to ``kind``, into what clients of ``wanted`` read."""
+        served = self.catalog.found(wanted)
+        if served.converter is not None:
+            return served.converter.from_storage(obj)
+        return obj if served.strategy.canonical is None else served.strategy.canonical(obj, self)
+
+    def taken(self, obj: Object, kind: Kind, given: Kind) -> Object:
+        """Read an object as clients of ``given`` send it, and convert it back for a write to ``kind``."""
+        served = self.catalog.found(given)
+        read, _ = served.strategy.decode(obj, given, "Ignore", self)
+        return read if served.converter is None else served.converter.to_storage(read)
+
+    def default(self, obj: Object, kind: Kind, subresource: str) -> None:
+        """Set the defaults of a kind in an object of a write to it, if that is a whole object of it."""
+        if handled(kind, subresource) == handled(kind, ""):
+            self.catalog.found(kind).strategy.default(obj, self)
 
     def own_fields(self, kind: Kind, made: Object) -> None:
         """Make the server the manager of an object that it creates beside another."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_embedded.apiserver.identity.users import User
@@ -14,6 +14,7 @@ from drakit_embedded.apiserver.statuses import StatusError, forbidden
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.authorization.authorizer import Authorizer
+    from drakit_embedded.apiserver.outgoing.clients import Clients
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 _UNKNOWN = "Unknown"
@@ -27,8 +28,28 @@ class GuardedCluster(WritableCluster, Protocol):
     def authorizer(self) -> Authorizer:
         """The authorizer that decides whether a user may do something."""
 
+    @property
+    def outgoing(self) -> Clients:
+        """The connections to other programs."""
+
     def equivalents(self, kind: Kind) -> Sequence[Kind]:
         """List the other kinds in which the objects of a kind are served: its versions, and Events in two groups."""
+
+    def shown(self, obj: Object, kind: Kind, wanted: Kind) -> Object:
+        """Convert an object of a write to ``kind``, as admission has it, into what clients of ``wanted`` read.
+
+        Neither has ``kind`` and ``apiVersion``. The object may be changed.
+        """
+
+    def taken(self, obj: Object, kind: Kind, given: Kind) -> Object:
+        """Read an object as clients of ``given`` send it, and convert it back for a write to ``kind``.
+
+        Raises:
+            StatusError: if its fields are not of the types that ``given`` has.
+        """
+
+    def default(self, obj: Object, kind: Kind, subresource: str) -> None:
+        """Set the defaults of a kind in an object of a write to it, if that is a whole object of it."""
 
 
 def untold(warning: str) -> None:
@@ -65,6 +86,8 @@ class Attributes:
     changed: bool = False
     # Which run of the mutating chain it is: 0, or 1 after such a change.
     round: int = 0
+    # What plugins remember from the first run of the chain to the second, by their names.
+    contexts: dict[str, Any] = field(default_factory=dict)
     # Called with the write, once nothing can refuse it any more.
     effects: list[Callable[[], None]] = field(default_factory=list)
 

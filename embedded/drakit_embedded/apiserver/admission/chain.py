@@ -1,4 +1,7 @@
-"""The two chains: which plugins see which writes, in kube-apiserver's order."""
+"""The two chains: which plugins see which writes, in kube-apiserver's order.
+
+What users bring (webhooks) is asked after everything that is built in, but for quotas.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from drakit_embedded.apiserver.admission import (
     toleration_seconds,
 )
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster, Operation
+from drakit_embedded.apiserver.admission.webhooks.plugin import Webhooks
 from drakit_embedded.apiserver.authorization.rbac_rules import GROUP
 
 Step = Callable[[Attributes, GuardedCluster], None]
@@ -63,8 +67,10 @@ VALIDATING: tuple[Plugin, ...] = (
     Plugin(certificates.sign, _on("UPDATE"), _SIGNING_REQUESTS),
     Plugin(certificates.attest, _on("CREATE", "UPDATE"), _TRUST_BUNDLES),
     Plugin(certificates.restrict_subject, _on("CREATE"), _SIGNING_REQUESTS),
-    Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),
 )
+# Charged is only what nobody else refuses.
+QUOTA = Plugin(resource_quota.validate, _on("CREATE", "UPDATE"))
+_EVERY_OPERATION = _on("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 class Chain:
@@ -92,7 +98,9 @@ class Admission:
     """The mutating and validating chains of one server."""
 
     def __init__(self) -> None:
-        self._mutating, self._validating = Chain(MUTATING), Chain(VALIDATING)
+        webhooks = Webhooks()
+        self._mutating = Chain((*MUTATING, Plugin(webhooks.admit, _EVERY_OPERATION)))
+        self._validating = Chain((*VALIDATING, Plugin(webhooks.validate, _EVERY_OPERATION), QUOTA))
 
     def admit(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Run the mutating plugins, before the rules of the kind; they may change ``attributes.object``.

@@ -186,6 +186,10 @@ class Catalog:
         """Find a served kind by group, version and plural, or None."""
         return self._versions.get((group, version), {}).get(plural)
 
+    def found(self, kind: Kind) -> Served:
+        """Look up a kind that is served."""
+        return self._versions[kind.group, kind.version][kind.plural]
+
     def equivalents(self, kind: Kind) -> list[Kind]:
         """List the other kinds that are served from the collection of a kind (apimachinery/pkg/runtime/mapper.go)."""
         sharing = self._sharing.get(kind.storage, ()) if kind.definition is None else kind.definition.kinds()
