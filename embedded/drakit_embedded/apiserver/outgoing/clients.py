@@ -60,17 +60,18 @@ class Clients:
         host, port = parts.hostname or "", parts.port or 443
         try:
             context = _context(target.authorities)
+        except ssl.SSLError as error:
+            return Reply(0, "", b"", f"unable to load root certificates: {error.reason or error}")
+        try:
             if target.service is not None:
                 host, port = addresses.resolve(self._store, target.service)
             async with asyncio.timeout(seconds):
                 return await self._post(target, _joined(host, port, parts.path + query), context, body)
         except addresses.UnresolvedError as error:
             why = str(error)
-        except ssl.SSLError as error:
-            # Of the context: errors of connections come as aiohttp's.
-            return Reply(0, "", b"", f"unable to load root certificates: {error.reason or error}")
         except (OSError, aiohttp.ClientError) as error:
-            why = go_errors.of(error, host, port)
+            named = target.service.host if target.service is not None else host
+            why = go_errors.of(error, named, host, port)
         return Reply(0, "", b"", f"Post {quote(target.url + query)}: {why}")
 
     async def _post(self, target: Target, url: str, context: ssl.SSLContext, body: bytes) -> Reply:

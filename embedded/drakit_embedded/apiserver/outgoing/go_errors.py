@@ -31,13 +31,13 @@ _BY_CODE = {
 }
 
 
-def of(error: Exception, host: str, port: int) -> str:
-    """Say why nobody has answered; ``host`` and ``port`` are what was connected to."""
+def of(error: Exception, name: str, host: str, port: int) -> str:
+    """Say why nobody has answered; ``host`` and ``port`` were connected to, for a certificate of ``name``."""
     match error:
         case TimeoutError():
             return DEADLINE
         case aiohttp.ClientConnectorCertificateError():
-            return _of_certificate(error.certificate_error, host)
+            return _of_certificate(error.certificate_error, name)
         case aiohttp.ClientConnectorDNSError():
             return f"dial tcp: lookup {host}: no such host"
         case aiohttp.ClientConnectorSSLError():
@@ -78,7 +78,7 @@ def _of_tls(error: aiohttp.ClientConnectorSSLError) -> str:
     return f"remote error: tls: {reason.lower().replace('_', ' ') or 'handshake failure'}"
 
 
-def _of_certificate(error: Exception, host: str) -> str:
+def _of_certificate(error: Exception, name: str) -> str:
     if not isinstance(error, ssl.SSLCertVerificationError):
         return f"{_CERTIFICATE}{error}"
     code = error.verify_code
@@ -88,7 +88,7 @@ def _of_certificate(error: Exception, host: str) -> str:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         return f"{_CERTIFICATE}certificate has expired or is not yet valid: current time {now} is out of its validity"
     if code in _OTHER_NAME:
-        return f"{_CERTIFICATE}certificate is not valid for {host}"
+        return f"{_CERTIFICATE}certificate is not valid for {name}"
     return f"{_CERTIFICATE}{error.verify_message}"
 
 

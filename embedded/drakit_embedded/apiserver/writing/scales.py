@@ -77,31 +77,53 @@ def _selector(spec: Object) -> Object:
 
 
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
-    """Set the replicas; the Scale as it is then."""
+    """Set the replicas; the Scale as it is then. Admission sees Scales, not the whole object.
+
+    ScaleREST.Update of k8s.io/kubernetes/pkg/registry/apps/deployment/storage/storage.go.
+    """
     kind, name = served.kind, key[1]
+    record = served.collection.records.get(key)
+    if record is None:
+        raise statuses.absent(kind.plural, kind.group, name)
+    bodies.shaped(wanted, _Shape, "Scale")
+    before = _plain(scale(served, record, found=False))
+    request = intent.attributes("UPDATE", kind, key, wanted, before, "scale")
+    api.admission.admit(request, api)
     given = bodies.shaped(wanted, _Shape, "Scale")
     replicas, meta = (given.spec or _Spec()).replicas or 0, given.metadata or _Metadata()
     if replicas < 0 and kind.definition is None:
         message = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise statuses.invalid("Scale", "autoscaling", name, [Cause("FieldValueInvalid", "spec.replicas", message)])
-    path = _path(kind)
 
     def change(obj: Object) -> Object:
         preconditions.check_update(kind, obj, uid=meta.uid)
-        # The update checks the version, as for all kinds; without one, what is stored is changed.
-        obj["metadata"]["resourceVersion"] = meta.resourceVersion or (
-            None if served.strategy.unconditional_update else obj["metadata"]["resourceVersion"]
-        )
-        before = _holder(obj, path).get(path[-1]) or 0
-        if intent.writer is not None:
-            entries = obj["metadata"].pop("managedFields", [])
-            if entries := scaling.after(intent.writer, entries, before=before, now=replicas, path=path):
-                obj["metadata"]["managedFields"] = entries
-        _holder(obj, path)[path[-1]] = replicas
+        _set(obj, replicas, meta, served, intent)
+        request.object = {**before, "spec": {"replicas": replicas} if replicas else {}}
+        api.admission.validate(request, api)
         return obj
 
-    changed = writes.update(api, served, key, change, replace(intent, writer=None)).record
+    changed = writes.update(api, served, key, change, replace(intent, writer=None, admitted=True)).record
     return scale(served, changed, found=False)
+
+
+def _set(obj: Object, replicas: int, meta: _Metadata, served: Served, intent: Intent) -> None:
+    """Set the replicas of an object, and who owns them."""
+    path = _path(served.kind)
+    # The update checks the version, as for all kinds; without one, what is stored is changed.
+    obj["metadata"]["resourceVersion"] = meta.resourceVersion or (
+        None if served.strategy.unconditional_update else obj["metadata"]["resourceVersion"]
+    )
+    before = _holder(obj, path).get(path[-1]) or 0
+    if intent.writer is not None:
+        entries = obj["metadata"].pop("managedFields", [])
+        if entries := scaling.after(intent.writer, entries, before=before, now=replicas, path=path):
+            obj["metadata"]["managedFields"] = entries
+    _holder(obj, path)[path[-1]] = replicas
+
+
+def _plain(obj: Object) -> Object:
+    """Leave out what says of which type an object is, as everywhere inside the server."""
+    return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
 
 
 def _path(kind: Kind) -> tuple[str, ...]:

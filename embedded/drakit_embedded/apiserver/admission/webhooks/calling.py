@@ -7,13 +7,12 @@ dispatcher.go, and plugin/webhook/errors/statuserror.go.
 from __future__ import annotations
 
 import uuid
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
-from drakit_embedded.apiserver.admission.matching.conditions import ConditionsError
 from drakit_embedded.apiserver.admission.webhooks import answer_types, answers, reviews
 from drakit_embedded.apiserver.admission.webhooks.answers import Answer, CallError
 from drakit_embedded.apiserver.admission.webhooks.hooks import Hook
@@ -21,6 +20,9 @@ from drakit_embedded.apiserver.admission.webhooks.reviews import View
 from drakit_embedded.apiserver.outgoing.clients import Reply
 from drakit_embedded.apiserver.reruns.memory import Question
 from drakit_embedded.apiserver.statuses import StatusError
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.admission.matching.conditions import Conditions
 
 _LEAST_CODE, _MOST_CODE = 400, 999
 _UNKNOWN_VERSIONS = "could not create admission objects: webhook does not accept known AdmissionReview versions"
@@ -43,10 +45,18 @@ def view(hook: Hook, attributes: Attributes, cluster: GuardedCluster) -> View | 
     if kind is None:
         return None
     seen = View.of(attributes, kind, cluster)
-    if not hook.conditions:
-        return seen
+    return seen if hook.conditions is None or _hold(hook.conditions, seen, attributes, cluster) else None
+
+
+def _hold(conditions: Conditions, seen: View, attributes: Attributes, cluster: GuardedCluster) -> bool:
+    """Evaluate the match conditions of a webhook."""
+    # Imported here, as only expressions need it, which most webhooks have none of.
+    from drakit_embedded.apiserver.admission.matching import authorizations
+    from drakit_embedded.apiserver.admission.matching.conditions import ConditionsError
+
+    values = {"object": seen.object, "oldObject": seen.old, "request": seen.request}
     try:
-        return seen if hook.conditions.hold(seen.variables(attributes, cluster)) else None
+        return conditions.hold({**values, **authorizations.variables(attributes, cluster)})
     except ConditionsError as error:
         group, plural = attributes.resource
         raise statuses.forbidden(plural, group, attributes.name, str(error)) from None

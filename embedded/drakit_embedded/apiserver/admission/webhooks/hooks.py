@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_embedded.apiserver.admission.matching import criteria
-from drakit_embedded.apiserver.admission.matching.conditions import Conditions
 from drakit_embedded.apiserver.admission.matching.criteria import Criteria
 from drakit_embedded.apiserver.outgoing import targets
 from drakit_embedded.apiserver.outgoing.targets import Target
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.admission.matching.conditions import Conditions
 
 _SECONDS = 10
 _WITHOUT_SIDE_EFFECTS = ("None", "NoneOnDryRun")
@@ -22,7 +25,8 @@ class Hook:
 
     name: str
     criteria: Criteria
-    conditions: Conditions
+    # None if it has no match conditions, as most.
+    conditions: Conditions | None
     target: Target
     # What a failed call means: refuse the write, or go on without.
     ignores_failures: bool
@@ -51,7 +55,7 @@ def _compiled(sources: list[ReadOnlyObject] | tuple[()]) -> Iterator[Hook]:
         yield Hook(
             name=source["name"],
             criteria=criteria.of_webhook(source),
-            conditions=Conditions(source.get("matchConditions") or (), ignores_failures=ignores_failures),
+            conditions=_conditions(source, ignores_failures=ignores_failures),
             target=targets.of(source.get("clientConfig") or {}),
             ignores_failures=ignores_failures,
             side_effects=source.get("sideEffects"),
@@ -59,3 +63,12 @@ def _compiled(sources: list[ReadOnlyObject] | tuple[()]) -> Iterator[Hook]:
             seconds=source.get("timeoutSeconds") or _SECONDS,
             reinvoked=source.get("reinvocationPolicy") == "IfNeeded",
         )
+
+
+def _conditions(source: ReadOnlyObject, *, ignores_failures: bool) -> Conditions | None:
+    if not source.get("matchConditions"):
+        return None
+    # Imported here, as it takes some time to load what reads expressions.
+    from drakit_embedded.apiserver.admission.matching.conditions import Conditions
+
+    return Conditions(source["matchConditions"], ignores_failures=ignores_failures)

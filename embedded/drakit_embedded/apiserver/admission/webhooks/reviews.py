@@ -6,13 +6,13 @@ look the same.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
-from drakit_embedded.apiserver.admission.matching import authorizations, requests
+from drakit_embedded.apiserver.admission.matching import requests
 from drakit_embedded.apiserver.admission.matching.shown import shown
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
@@ -36,11 +36,6 @@ class View(NamedTuple):
         new = shown(attributes.object, attributes, kind, cluster)
         old = shown(attributes.old, attributes, kind, cluster)
         return cls(kind, requests.request(attributes, kind), new, old)
-
-    def variables(self, attributes: Attributes, cluster: GuardedCluster) -> dict[str, Any]:
-        """Build the values of variables for match conditions."""
-        values = {"object": self.object, "oldObject": self.old, "request": self.request}
-        return {**values, **authorizations.variables(attributes, cluster)}
 
     def content(self) -> bytes:
         """Encode what a webhook is told, but for the UID that each call has of its own."""
