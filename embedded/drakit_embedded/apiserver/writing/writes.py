@@ -104,7 +104,7 @@ def create(
         updates.track(intent.writer, None, obj)
     place = namespace or "", meta.get("name", "")
     request = intent.attributes("CREATE", kind, place, obj, instead=instead)
-    api.admission.admit(request, api)
+    _admit(request, api)
     meta = obj["metadata"]
     _bring_up(served, obj, api, dry_run=intent.dry_run)
     request.name = meta["name"]
@@ -126,6 +126,19 @@ def create(
         record = _put(api, served, key, obj, _canonical(api, served, obj), intent)
     record.is_valid = True
     return Written(record, True, strategy.warn_of_create(obj))
+
+
+def _admit(request: Attributes, api: Api) -> None:
+    """Run the mutating chain; 400 if it has moved the object to another namespace (rest/meta.go)."""
+    api.admission.admit(request, api)
+    if not request.changed or request.object is None:
+        return
+    meta: ObjectMeta = request.object["metadata"]
+    if request.namespace:
+        statuses.check_namespace(meta.get("namespace"), request.namespace)
+        meta["namespace"] = request.namespace
+    else:
+        meta.pop("namespace", None)
 
 
 def _put(api: Api, served: Served, key: Key, obj: Object, form: Object, intent: Intent) -> Record:
@@ -218,7 +231,7 @@ def update(
         updates.track(intent.writer, old, new)
     request = intent.attributes("UPDATE", served.kind, key, new, old, subresource)
     if not intent.admitted:
-        api.admission.admit(request, api)
+        _admit(request, api)
     _check_identity(served, new, old)
     new = _begun(api, served, new, old, intent, subresource)
     _validate(served, new, old, api, request, was_valid=record.is_valid)
