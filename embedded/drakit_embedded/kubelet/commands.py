@@ -7,7 +7,7 @@ A script is followed up to the first command that is not among them, and then go
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,8 +20,15 @@ _DIRECTORIES = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 # Limits of a script's output in bytes; a real container's log is rotated at 10 MiB.
 _LONGEST = 1024 * 1024
 # Reading a script takes a tenth of a second at most, during which all other pods wait.
-_LONGEST_SCRIPT = 16 * 1024
+LONGEST_SCRIPT = 16 * 1024
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+
+
+class Script(NamedTuple):
+    """A script for a shell, and whether its first failure ends it (``sh -e``)."""
+
+    text: str
+    stop: bool
 
 
 class Exit(NamedTuple):
@@ -58,20 +65,27 @@ class Course:
             self.output.append(Printed(seconds, text))
 
 
-def course(command: list[str], variables: Mapping[str, str]) -> Course:
+def course(command: Sequence[str], variables: Mapping[str, str]) -> Course:
     """Foresee what a container does whose command and arguments are these, in this environment."""
     found = Course()
-    if len(command) >= 3 and _program(command[0]) in _SHELLS and re.fullmatch(r"-[elux]*c", command[1]):
+    if (script := script_of(command)) is not None:
         try:
-            found.exit = _script(command[2], variables, found, stop="e" in command[1])
+            found.exit = _script(script, variables, found)
         except shell_scripts.NotForeseen:
             found.exit = None
     elif command:
         try:
-            found.exit = _step(command, variables, found, 0.0, silent=False, built_in=False)
+            found.exit = _step([*command], variables, found, 0.0, silent=False, built_in=False)
         except shell_scripts.NotForeseen:
             found.exit = None
     return found
+
+
+def script_of(command: Sequence[str]) -> Script | None:
+    """Find the script of ``sh -c``; None for any other command."""
+    if len(command) >= 3 and program(command[0]) in _SHELLS and re.fullmatch(r"-[elux]*c", command[1]):
+        return Script(command[2], stop="e" in command[1])
+    return None
 
 
 def seconds(text: str) -> float | None:
@@ -80,33 +94,29 @@ def seconds(text: str) -> float | None:
     return None if match is None else float(match[1]) * _UNITS[match[2]]
 
 
-def _script(script: str, variables: Mapping[str, str], found: Course, *, stop: bool) -> Exit:
-    if len(script) > _LONGEST_SCRIPT:
+def _script(script: Script, variables: Mapping[str, str], found: Course) -> Exit:
+    if len(script.text) > LONGEST_SCRIPT:
         raise shell_scripts.NotForeseen("a long script")
-    now, code = 0.0, 0
-    # In a list like `false && true`, only the failure of the last command ends a script with `set -e`.
-    was_left_out = False
-    for joint, words, silent in shell_scripts.commands(script, variables):
-        if (joint == "&&" and code) or (joint == "||" and not code):
-            was_left_out = True
+    now, flow = 0.0, shell_scripts.Flow(stop=script.stop)
+    for command in shell_scripts.commands(script.text, variables):
+        if flow.ends_before(command.joint):
+            break
+        if flow.leaves_out(command.joint):
             continue
-        if stop and code and joint == ";" and not was_left_out:
+        if command.words == ["exit"]:
             break
-        was_left_out = False
-        if words == ["exit"]:
+        step = _step(command.words, variables, found, now, silent=command.silent, built_in=True)
+        now, flow.code = now + step.seconds, step.code
+        if command.words[0] == "exit":
             break
-        step = _step(words, variables, found, now, silent=silent, built_in=True)
-        now, code = now + step.seconds, step.code
-        if words[0] == "exit":
-            break
-    return Exit(now, code)
+    return Exit(now, flow.code)
 
 
 def _step(
     words: list[str], variables: Mapping[str, str], found: Course, now: float, *, silent: bool, built_in: bool
 ) -> Exit:
     """Simulate one command that begins at ``now``; raises ``NotForeseen`` for one that is not known."""
-    printed, ended = _known([_program(words[0]), *words[1:]], variables, built_in=built_in)
+    printed, ended = _known([program(words[0]), *words[1:]], variables, built_in=built_in)
     if printed is not None and not silent:
         found.print(now, printed)
     return ended
@@ -120,7 +130,7 @@ def _known(words: list[str], variables: Mapping[str, str], *, built_in: bool) ->
         case ["false", *_]:
             return None, Exit(0.0, 1)
         case ["echo", *texts]:
-            return _echo(texts), Exit(0.0, 0)
+            return echo(texts), Exit(0.0, 0)
         case ["env"] | ["printenv"]:
             return "".join(f"{name}={variables[name]}\n" for name in sorted(variables)), Exit(0.0, 0)
         case ["printenv", *names] if not any(name.startswith("-") for name in names):
@@ -133,7 +143,7 @@ def _known(words: list[str], variables: Mapping[str, str], *, built_in: bool) ->
     raise shell_scripts.NotForeseen(words[0])
 
 
-def _echo(texts: list[str]) -> str:
+def echo(texts: list[str]) -> str:
     """Print as busybox's echo does: options ``-n`` and ``-e``, which may stand together."""
     newline, escapes = "\n", False
     while texts and re.fullmatch(r"-[neE]+", texts[0]):
@@ -146,7 +156,8 @@ def _echo(texts: list[str]) -> str:
     return text + newline
 
 
-def _program(path: str) -> str:
+def program(path: str) -> str:
+    """Take the name of a program that is given with one of the usual directories."""
     for directory in _DIRECTORIES:
         if path.startswith(directory):
             return path.removeprefix(directory)

@@ -15,13 +15,15 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.kubelet import commands
 from drakit_embedded.kubelet.cdi import Edits
+from drakit_embedded.kubelet.cdi_specs import DeviceNode, Mount
 from drakit_embedded.kubelet.commands import Exit, Printed
 
 EXIT_AFTER = "drakit.dev/exit-after"
@@ -51,6 +53,10 @@ class Container:
     code: int = 0
     last: Object | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    # What it was given.
+    variables: Mapping[str, str] = field(default_factory=dict)
+    mounts: Sequence[Mount] = ()
+    devices: Sequence[DeviceNode] = ()
 
     @property
     def running(self) -> bool:
@@ -108,6 +114,21 @@ class Launch:
 
     output: list[Printed]
     exit: Exit | None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    mounts: Sequence[Mount] = ()
+    devices: Sequence[DeviceNode] = ()
+
+    def container(self, name: str, started: datetime) -> Container:
+        """Start it."""
+        return Container(
+            name,
+            self.output,
+            self.exit,
+            started,
+            variables=self.variables,
+            mounts=self.mounts,
+            devices=self.devices,
+        )
 
 
 def launch(pod: Object, container: Object, edits: Edits, pod_ip: str) -> Launch:
@@ -124,7 +145,7 @@ def launch(pod: Object, container: Object, edits: Edits, pod_ip: str) -> Launch:
     _check_size(words, variables)
     course = commands.course(words, variables)
     output = log_lines(variables, edits) if course.output is None else course.output
-    return Launch(output, annotated or course.exit)
+    return Launch(output, annotated or course.exit, variables, edits.mounts, edits.device_nodes)
 
 
 def annotated_exit(pod: Object, name: str) -> Exit | None:
@@ -161,7 +182,7 @@ def declared_variables(pod: Object, container: Object, pod_ip: str) -> dict[str,
     for entry in container.get("env") or ():
         if "value" in entry or "valueFrom" not in entry:
             found[entry["name"]] = expand(entry.get("value", ""), found)
-        elif (value := _field(pod, entry["valueFrom"], pod_ip)) is not None:
+        elif (value := field_value(pod, entry["valueFrom"], pod_ip)) is not None:
             found[entry["name"]] = value
         length += len(found.get(entry["name"], ""))
         if length > _ALL_BYTES:
@@ -213,8 +234,11 @@ def _check_size(words: list[str], variables: Mapping[str, str]) -> None:
         raise StartError(f"{with_nul.partition('=')[0][:60]!r} contains a NUL byte")
 
 
-def _field(pod: Object, source: Object, pod_ip: str) -> str | None:
-    """Resolve a variable by the downward API; None for ConfigMaps and Secrets, which are not read."""
+def field_value(pod: Object, source: Object, pod_ip: str) -> str | None:
+    """Resolve a value of the downward API; None for what it does not know, as ConfigMaps and resources.
+
+    After k8s.io/kubernetes/pkg/fieldpath/fieldpath.go.
+    """
     path = (source.get("fieldRef") or {}).get("fieldPath", "")
     metadata, spec = pod["metadata"], pod["spec"]
     simple = {
@@ -229,6 +253,9 @@ def _field(pod: Object, source: Object, pod_ip: str) -> str | None:
     }
     if path in simple:
         return str(simple[path])
+    if path in ("metadata.labels", "metadata.annotations"):
+        entries = metadata.get(path.partition(".")[2]) or {}
+        return "\n".join(f"{key}={quote(entries[key])}" for key in sorted(entries))
     match = re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", path)
     return (metadata.get(match[1]) or {}).get(match[2], "") if match is not None else None
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from drakit_api.core.containers import LASTING, containers_of, is_sidecar
 from drakit_api.core.pod_claims import PodClaimError, is_terminal
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
@@ -29,6 +30,9 @@ from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
 from drakit_embedded.kubelet.claims import ClaimCache
 from drakit_embedded.kubelet.containers import Container, Launch, StartError, launch
 from drakit_embedded.kubelet.device_health import HealthCache, Report
+from drakit_embedded.kubelet.execution.mounts import Node, view
+from drakit_embedded.kubelet.execution.view import View
+from drakit_embedded.kubelet.execution.volumes import Volumes
 from drakit_embedded.kubelet.plugins import Plugins
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.registration import Registrar
@@ -81,7 +85,21 @@ class Kubelet:
         )
         cache = ClaimCache(directory / _CHECKPOINT)
         self.resources = Resources(surroundings.connection, cache, self.plugins, self._health, surroundings.release)
+        self._node = Node(directory, Volumes(surroundings.connection))
         self.registrar = Registrar(directory / "plugins_registry", self.plugins)
+
+    def running_container(self, run: PodRun, name: str) -> tuple[Container, View] | None:
+        """Find a container that runs, and its file system; None if it does not run."""
+        spec = next(each for each in containers_of(run.pod["spec"], LASTING) if each["name"] == name)
+        container = run.containers.get(name)
+        if container is None and run.containers and not run.stopped and is_sidecar(spec):
+            # It has no run of its own here: it begins and ends with the others.
+            first = min(run.containers.values(), key=lambda each: each.started)
+            container = self._launched(run, spec).container(name, first.started)
+            container.ended = first.ended
+        if container is None or not container.running:
+            return None
+        return container, view(run.pod, spec, container, run.ip, self._node)
 
     def open(self) -> None:
         """Begin: until drivers have registered again nobody can use the node's devices, so their slices go."""
@@ -219,7 +237,7 @@ class Kubelet:
             return self._container_failed(run, name, "CreateContainerError", message)
         except (PrepareError, PodClaimError, ValueError) as error:
             return self._container_failed(run, name, "CreateContainerConfigError", str(error))
-        container = Container(name, launched.output, launched.exit, datetime.now(UTC))
+        container = launched.container(name, datetime.now(UTC))
         if old is not None:
             container.restarts, container.last = old.restarts + 1, old.state()
         run.containers[name] = container
@@ -353,7 +371,8 @@ def _running_container(spec: Object, entry: Object, launched: Launch) -> Contain
     if not times or not times.get("startedAt"):
         return None
     started = datetime.fromisoformat(times["startedAt"])
-    container = Container(spec["name"], launched.output, launched.exit, started, entry["containerID"])
+    container = launched.container(spec["name"], started)
+    container.id = entry["containerID"]
     container.restarts = entry.get("restartCount", 0)
     container.last = entry.get("lastState") or None
     if "running" not in state and ended:

@@ -13,8 +13,8 @@ from drakit_api.features import FeatureGates
 from drakit_api.kubelet import wire
 
 _NEGOTIATES_HEALTH_SINCE = (1, 37)
-# What a kubelet declares in its node's status, for the scheduler to know.
-_DECLARED = ("DRANodeAllocatableResources", "DRAOptionalNodeOperations")
+# What a kubelet declares in its node's status, for the scheduler and the API server to know.
+_DECLARED = ("DRANodeAllocatableResources", "DRAOptionalNodeOperations", "ExtendWebSocketsToKubelet")
 
 
 @dataclass(frozen=True)

@@ -22,23 +22,59 @@ class NotForeseen(Exception):
     """What the script does from here on is not known without running it."""
 
 
+class Redirection(NamedTuple):
+    """Where a descriptor, ``1`` or ``2``, goes: to a path, or where another one goes (``&1``, ``&2``)."""
+
+    descriptor: str
+    target: str
+
+
 class Command(NamedTuple):
     """One command; ``joint`` is what stands before it: ``;`` (or nothing, or a newline), ``&&`` or ``||``."""
 
     joint: str
     words: list[str]
-    # Whether output is redirected to a file.
-    silent: bool
+    redirections: list[Redirection]
+
+    @property
+    def silent(self) -> bool:
+        """Whether output goes to a file, and not to the log, which has standard error, too."""
+        return any(
+            each.descriptor == "1" and not each.target.startswith("&") and each.target not in _LOGGED
+            for each in self.redirections
+        )
+
+
+class Flow:
+    """Which commands of a script run, by how those before them have ended.
+
+    With ``stop``, as ``set -e`` has it, the first failure ends the script, unless ``&&`` or ``||`` has looked at it.
+    """
+
+    def __init__(self, *, stop: bool) -> None:
+        self.code = 0
+        self._stop = stop
+        # In a list like `false && true`, only the failure of the last command counts.
+        self._was_left_out = False
+
+    def leaves_out(self, joint: str) -> bool:
+        """Check whether a command behind this joint does not run."""
+        self._was_left_out = (joint == "&&" and self.code != 0) or (joint == "||" and self.code == 0)
+        return self._was_left_out
+
+    def ends_before(self, joint: str) -> bool:
+        """Check whether the script ends before a command behind this joint."""
+        return self._stop and self.code != 0 and joint == ";" and not self._was_left_out
 
 
 def commands(script: str, variables: Mapping[str, str]) -> Iterator[Command]:
     """Yield the commands of a script in order; raises ``NotForeseen`` where it cannot be followed any further."""
     reader, joint = _Reader(script, variables), ";"
     while True:
-        words, silent = reader.words()
+        words, redirections = reader.words()
         after = reader.joint()
         if words:
-            yield Command(joint, words, silent)
+            yield Command(joint, words, redirections)
         elif after in ("&&", "||") or (joint != ";" and after != "\n"):
             raise NotForeseen("syntax error")
         if after == "":
@@ -56,20 +92,20 @@ class _Reader:
         self._at = 0
         self._expanded = 0
 
-    def words(self) -> tuple[list[str], bool]:
-        """Read the words up to the next operator, and whether their command's output goes to a file."""
+    def words(self) -> tuple[list[str], list[Redirection]]:
+        """Read the words up to the next operator, and where their command's output goes."""
         found: list[str] = []
-        silent = False
+        redirections: list[Redirection] = []
         while True:
             self._skip_blanks()
             if self._peek() in ("", ";", "\n", "&", "|"):
-                return found, silent
+                return found, redirections
             if self._peek() == ">":
-                silent = self._redirected("1") or silent
+                redirections.append(self._redirected("1"))
                 continue
             begin, word = self._at, self._word()
             if self._peek() == ">" and (descriptor := self._text[begin : self._at]).isdecimal():
-                silent = self._redirected(descriptor) or silent
+                redirections.append(self._redirected(descriptor))
             else:
                 found += word
 
@@ -97,8 +133,7 @@ class _Reader:
             end = self._text.find("\n", self._at)
             self._at = len(self._text) if end < 0 else end
 
-    def _redirected(self, descriptor: str) -> bool:
-        """Check whether the output goes to a file, and not to the log, which has standard error, too."""
+    def _redirected(self, descriptor: str) -> Redirection:
         if descriptor not in ("1", "2"):
             raise NotForeseen(f"{descriptor}>")
         self._at += 2 if self._text.startswith(">>", self._at) else 1
@@ -106,12 +141,12 @@ class _Reader:
             if self._text[self._at + 1 : self._at + 2] not in ("1", "2"):
                 raise NotForeseen(">&")
             self._at += 2
-            return False
+            return Redirection(descriptor, self._text[self._at - 2 : self._at])
         self._skip_blanks()
         target = self._word()
         if len(target) != 1:
             raise NotForeseen(">")
-        return descriptor == "1" and target[0] not in _LOGGED
+        return Redirection(descriptor, target[0])
 
     def _word(self) -> list[str]:
         """Read one word, of which variables without quotes may make several, or none."""

@@ -1,4 +1,4 @@
-"""Any number of kubelets in one process: one watch on pods, one loop over plugin directories, one log port.
+"""Any number of kubelets in one process: one watch on pods, one loop over plugin directories, one port.
 
 A thousand real kubelets are a thousand watches and a thousand timers; a simulator with a reflector for each node would
 be as heavy. Here nodes are objects, and only those on which something happens cost anything.
@@ -23,10 +23,9 @@ from drakit_client.reflector import Reflector
 from drakit_client.resources import PODS
 from drakit_client.work_queue import WorkQueue
 from drakit_embedded import certificates
+from drakit_embedded.kubelet.endpoint import Endpoint, Found
 from drakit_embedded.kubelet.kubelet import Kubelet, Surroundings
-from drakit_embedded.kubelet.logs import LogServer
 from drakit_embedded.kubelet.nodes import NodeSpec, register, renew_lease
-from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.release import Release
 from drakit_embedded.kubelet.timings import Timings
 
@@ -42,7 +41,7 @@ _NETWORK = ipaddress.IPv4Network("10.0.0.0/8")
 class KubeletSimulator:
     """Kubelets for ``nodes``, each with its directory ``root/NODE``.
 
-    The log port is open to bearers of ``token`` and to client certificates of ``client_ca_file``. The connection
+    The port is open to bearers of ``token`` and to client certificates of ``client_ca_file``. The connection
     belongs to the simulator from now on: ``stop`` closes it. ``release`` is the kubelet that is imitated. ``broken`` is
     called with the first error that no task should raise; the simulator does not do all its work from then on.
     """
@@ -72,7 +71,7 @@ class KubeletSimulator:
         self._kubelets: dict[str, Kubelet] = {}
         self._addresses = itertools.count(1)
         keep = (root / certificates.OF_KUBELETS).with_suffix(".pem")
-        self._logs = LogServer(self._find_run, token, client_ca_file=client_ca_file, keep=keep)
+        self._endpoint = Endpoint(self._find_run, token, client_ca_file=client_ca_file, keep=keep)
         self._pods = Reflector(connection, PODS, on_change=[self._pod_changed])
         backoff = Backoff(0.005, 5.0)
         self._queue: WorkQueue[tuple[str, str]] = WorkQueue(self._sync, name="pod", limit=0, backoff=backoff)
@@ -98,7 +97,7 @@ class KubeletSimulator:
         cannot be used. Waits for an API server that is away.
         """
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        port = await self._logs.start(self._port)
+        port = await self._endpoint.start(self._port)
         for name in self._specs:
             self._kubelets[name] = Kubelet(name, self._root / name, self._surroundings)
         await self._for_each(lambda name: self._register(name, port))
@@ -121,7 +120,7 @@ class KubeletSimulator:
         self._tasks.clear()
         await asyncio.gather(*(kubelet.close() for kubelet in self._kubelets.values()))
         self._kubelets.clear()
-        await self._logs.stop()
+        await self._endpoint.stop()
         await self._connection.close()
 
     async def restart_node(self, name: str) -> None:
@@ -152,10 +151,12 @@ class KubeletSimulator:
         """Allocate a pod IP that no pod has had since the start; nothing listens there."""
         return str(_NETWORK[next(self._addresses) % _NETWORK.num_addresses])
 
-    def _find_run(self, namespace: str, pod_name: str) -> PodRun | None:
+    def _find_run(self, namespace: str, pod_name: str) -> Found | None:
         pod = self._pods.get(pod_name, namespace)
         kubelet = self._kubelets.get(pod["spec"].get("nodeName", "")) if pod is not None else None
-        return kubelet.pods.get(pod["metadata"]["uid"]) if pod is not None and kubelet is not None else None
+        if pod is None or kubelet is None or (run := kubelet.pods.get(pod["metadata"]["uid"])) is None:
+            return None
+        return Found(kubelet, run)
 
     async def _register(self, name: str, port: int) -> None:
         while True:

@@ -1,6 +1,7 @@
-"""How drakit's HTTP servers (the API server, the kubelets' log port) take connections.
+"""How drakit's HTTP servers (the API server, the kubelets' port) take connections.
 
 Whoever connects costs a file descriptor before anything is known of him. What bounds that is here: deadlines
 (``http_server``), places (``places``), descriptors (``descriptors``), and how often a log says so (``log_rate``).
-Work that would keep others waiting is done in ``background``.
+Connections that go on in another protocol are taken over in ``upgrades``. Work that would keep others waiting is done
+in ``background``.
 """

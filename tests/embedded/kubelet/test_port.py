@@ -1,4 +1,4 @@
-"""Who may ask a simulated kubelet for logs: its port speaks https, and answers nobody that it does not know."""
+"""Who may ask a simulated kubelet for logs and commands: its port speaks https, and answers nobody it does not know."""
 
 from __future__ import annotations
 
@@ -24,12 +24,19 @@ from drakit_client.errors import ApiError
 from drakit_client.resources import NODES, PODS
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig, ServerError
-from drakit_embedded.apiserver.endpoints.pod_logs import is_local
-from drakit_embedded.kubelet.logs import LogServer
+from drakit_embedded.apiserver.endpoints.pod_kubelets import is_local
+from drakit_embedded.kubelet.endpoint import Endpoint
 from drakit_embedded.serving.http_server import HttpServer
 
 TOKEN = "of-the-logs"
-PATHS = ["/containerLogs/default/p/c", "/healthz", "/", "/pods"]
+PATHS = [
+    "/containerLogs/default/p/c",
+    "/exec/default/p/c?output=1&command=env",
+    "/attach/default/p/c",
+    "/healthz",
+    "/",
+    "/pods",
+]
 
 
 @dataclass
@@ -77,7 +84,7 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 async def port(authority: Authority) -> AsyncIterator[int]:
-    server = LogServer(lambda _namespace, _pod: None, TOKEN, client_ca_file=authority.file)
+    server = Endpoint(lambda _namespace, _pod: None, TOKEN, client_ca_file=authority.file)
     yield await server.start()
     await server.stop()
 
@@ -125,7 +132,7 @@ async def test_a_certificate_that_is_for_servers_does_not(port: int, authority: 
 
 
 async def test_without_an_authority_certificates_count_for_nothing(authority: Authority) -> None:
-    server = LogServer(lambda _namespace, _pod: None, TOKEN)
+    server = Endpoint(lambda _namespace, _pod: None, TOKEN)
     port = await server.start()
     try:
         assert await ask(port, certificate=authority.client()) == 401
@@ -158,7 +165,7 @@ async def refusal(kubelets: KubeletAccess, port: int) -> ApiError:
 
 async def test_a_token_is_sent_to_nobody_but_the_kubelet(tmp_path: Path) -> None:
     """A node may name any port of this machine; whoever listens there does not see a byte of the request."""
-    LogServer(lambda _namespace, _pod: None, TOKEN, keep=tmp_path / ".kubelet.pem")._tls()
+    Endpoint(lambda _namespace, _pod: None, TOKEN, keep=tmp_path / ".kubelet.pem")._tls()
     access = KubeletAccess(authority=tmp_path / ".kubelet.crt", token=TOKEN)
     seen = []
 
@@ -180,7 +187,7 @@ async def test_a_token_is_sent_to_nobody_but_the_kubelet(tmp_path: Path) -> None
 
 
 async def test_the_kubelet_is_known_by_its_certificate(tmp_path: Path) -> None:
-    server = LogServer(lambda _namespace, _pod: None, TOKEN, keep=tmp_path / ".kubelet.pem")
+    server = Endpoint(lambda _namespace, _pod: None, TOKEN, keep=tmp_path / ".kubelet.pem")
     port = await server.start()
     try:
         refused = await refusal(KubeletAccess(authority=tmp_path / ".kubelet.crt", token=TOKEN), port)
@@ -233,7 +240,7 @@ async def test_the_serving_certificate_is_kept_private_and_used_again(tmp_path: 
     keep = tmp_path / ".kubelet.pem"
     shown = []
     for _ in range(2):
-        server = LogServer(lambda _namespace, _pod: None, TOKEN, keep=keep)
+        server = Endpoint(lambda _namespace, _pod: None, TOKEN, keep=keep)
         port = await server.start()
         shown.append(await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port)))
         await server.stop()

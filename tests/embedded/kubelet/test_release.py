@@ -26,6 +26,7 @@ StartKubelet = Callable[[Release], Awaitable[None]]
 NODE = "n1"
 BOTH = [wire.HEALTH_V1ALPHA1, wire.HEALTH_V1]
 SKIPS = "DRAOptionalNodeOperations"
+WEB_SOCKETS = "ExtendWebSocketsToKubelet"
 
 
 @pytest.mark.parametrize(
@@ -51,9 +52,9 @@ def test_which_health_service_a_kubelet_calls(
 @pytest.mark.parametrize(
     ("minor", "gates", "declared"),
     [
-        ("1.37", {}, []),
-        ("1.37", {SKIPS: True}, [SKIPS]),
-        ("1.36", {"DRANodeAllocatableResources": True}, ["DRANodeAllocatableResources"]),
+        ("1.37", {}, [WEB_SOCKETS]),
+        ("1.37", {SKIPS: True}, [SKIPS, WEB_SOCKETS]),
+        ("1.36", {"DRANodeAllocatableResources": True}, ["DRANodeAllocatableResources", WEB_SOCKETS]),
         ("1.36", {"DRANodeAllocatableResources": True, "AllBeta": False, "DRAPartitionableDevices": True}, []),
     ],
 )
@@ -151,6 +152,6 @@ async def test_an_older_kubelet_says_so_and_knows_no_health(
 
 async def test_what_a_node_declared_goes_with_the_gate(connection: Connection, start_kubelet: StartKubelet) -> None:
     await start_kubelet(Release("1.37.1", FeatureGates("1.37", {SKIPS: True})))
-    assert (await connection.get(NODES, NODE))["status"]["declaredFeatures"] == [SKIPS]
+    assert (await connection.get(NODES, NODE))["status"]["declaredFeatures"] == [SKIPS, WEB_SOCKETS]
     await start_kubelet(Release())
-    assert not (await connection.get(NODES, NODE))["status"].get("declaredFeatures")
+    assert (await connection.get(NODES, NODE))["status"]["declaredFeatures"] == [WEB_SOCKETS]

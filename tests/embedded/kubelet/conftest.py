@@ -1,0 +1,85 @@
+"""A cluster of one simulated node, whose containers can be reached through its API server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_client.connection import Connection
+from drakit_client.resources import PODS
+from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig
+from drakit_embedded.kubelet import KubeletSimulator, NodeSpec
+
+Until = Callable[..., Awaitable[Any]]
+TOKEN, KUBELET_TOKEN = "of-the-tests", "of-the-kubelets"
+NODE = "n1"
+
+
+class Cluster:
+    """An API server over TLS with a simulated kubelet."""
+
+    def __init__(self, kubeconfig: Path, connection: Connection, root: Path, until: Until) -> None:
+        self.kubeconfig, self.connection, self.root, self.until = kubeconfig, connection, root, until
+
+    async def run(self, name: str = "p", *, labels: dict[str, str] | None = None, **spec: Any) -> None:
+        """Run a pod on the node; it is Running when this returns. Its container ``c`` can be said by its fields."""
+        container = {"name": "c", "image": "i", **spec.pop("container", {})}
+        body = {"metadata": {"name": name, "labels": labels or {}}, "spec": {"containers": [container], **spec}}
+        body["spec"].setdefault("nodeName", NODE)
+        await self.connection.create(PODS, body, "default")
+
+        async def running() -> bool:
+            return (await self.connection.get(PODS, name, "default"))["status"].get("phase") == "Running"
+
+        await self.until(running)
+
+    async def kubectl(self, *arguments: str, stdin: bytes = b"", **environment: str) -> tuple[int, str, str]:
+        """Run kubectl: its exit status, output and errors."""
+        process = await asyncio.create_subprocess_exec(
+            "kubectl",
+            *arguments,
+            env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.root), **environment},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(60):
+            output, errors = await process.communicate(stdin)
+        assert process.returncode is not None
+        return process.returncode, output.decode(), errors.decode()
+
+
+def _kubeconfig(server: Server, root: Path) -> Path:
+    assert server.ca_certificate is not None
+    authority = base64.b64encode(server.ca_certificate).decode()
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "t",
+        "clusters": [{"name": "t", "cluster": {"server": server.url, "certificate-authority-data": authority}}],
+        "users": [{"name": "t", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t"}}],
+    }
+    path = root / "kubeconfig"
+    path.write_text(json.dumps(config))
+    return path
+
+
+@pytest.fixture
+async def cluster(short_path: Path, until: Until) -> AsyncIterator[Cluster]:
+    access = KubeletAccess(authority=short_path / ".kubelet.crt", token=KUBELET_TOKEN)
+    async with Server(ServerConfig(token=TOKEN, tls=True, kubelets=access)) as server:
+        kubeconfig = _kubeconfig(server, short_path)
+        own = await Connection.from_kubeconfig(kubeconfig)
+        simulator = KubeletSimulator(own, [NodeSpec(NODE)], short_path, token=KUBELET_TOKEN)
+        async with await Connection.from_kubeconfig(kubeconfig) as connection:
+            await simulator.start()
+            yield Cluster(kubeconfig, connection, short_path, until)
+            await simulator.stop()
