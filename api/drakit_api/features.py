@@ -71,6 +71,7 @@ def _ga(minor: int, *, locked: bool) -> Spec:
 _PRE_ALPHA = Spec((0, 0), False, "PRE-ALPHA")
 
 _SPECS: dict[str, tuple[Spec, ...]] = {
+    "AuthorizePodWebsocketUpgradeCreatePermission": (_beta(35),),
     "CSIVolumeHealth": (_alpha(21),),
     "CompositePodGroup": (_alpha(37),),
     "ConstrainedImpersonation": (_alpha(35), _beta(36)),

@@ -33,6 +33,9 @@ _SUBRESOURCE_VERBS = {
     "token": ["create"],
     "log": ["get"],
     "finalize": ["update"],
+    "attach": ["create", "get"],
+    "exec": ["create", "get"],
+    "portforward": ["create", "get"],
 }
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # Version v2beta1 was removed in 1.35.

@@ -29,6 +29,7 @@ from drakit_embedded.apiserver.writing.intent import Intent
 
 T = TypeVar("T")
 _NO_CONTEXT = nullcontext()
+_OF_CONTAINERS = frozenset({"attach", "exec", "log", "portforward"})
 
 
 class Call:
@@ -74,6 +75,11 @@ class Call:
         """Forget what a run of this request has told the client; returns the call itself."""
         self.warnings = list(self.served.warnings)
         return self
+
+    @property
+    def of_container(self) -> bool:
+        """Whether it is for a running container, and may last as long as that."""
+        return self.target.subresource in _OF_CONTAINERS and self.target.subresource in self.served.kind.subresources
 
     @property
     def key(self) -> Key:

@@ -78,6 +78,9 @@ class Metrics:
 def _verb(call: Call) -> str:
     """Name the verb as metrics do: GET of a collection is LIST or WATCH."""
     method = call.request.method
+    if call.of_container:
+        # Also the log: OverrideMetricsVerb in k8s.io/kubernetes/pkg/registry/core/pod/rest/log.go.
+        return "CONNECT"
     if method == "GET" and (call.watched or call.target.name is None):
         return "WATCH" if call.watched or call.query.flag("watch") else "LIST"
     if method == "PATCH" and call.request.headers.get("Content-Type", "").startswith(_APPLY):

@@ -1,8 +1,8 @@
 """From a target and a method to an answer: the verbs of the API.
 
 Reads and writes are synchronous once the body is there, and long ones are made in threads (``Call.read``,
-``Call.write``); only watches and container logs take time. A request that needs answers from other programs, as from
-webhooks, is run again from its verb on once they are there (``reruns``).
+``Call.write``); only watches and what comes from containers take time. A request that needs answers from other
+programs, as from webhooks, is run again from its verb on once they are there (``reruns``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.endpoints import apply_patches as applies
 from drakit_embedded.apiserver.endpoints import pod_logs as logs
-from drakit_embedded.apiserver.endpoints import reviews, token_requests
+from drakit_embedded.apiserver.endpoints import pod_streams, reviews, token_requests
 from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
@@ -57,7 +57,7 @@ async def serve(call: Call) -> web.StreamResponse:
 
 def _is_long(call: Call) -> bool:
     """Check whether a request may take as long as the client likes."""
-    return call.watched or call.query.flag("watch") or call.target.subresource == "log"
+    return call.watched or call.query.flag("watch") or call.of_container
 
 
 def _handler(call: Call) -> Verb:
@@ -355,6 +355,7 @@ _REVIEW = {"POST": _review}
 _WATCHED = {"GET": _list}
 _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}
 _OBJECT = {"GET": _get, "PUT": _write, "PATCH": _change, "DELETE": _delete}
+_CONNECT = {"GET": pod_streams.connect, "POST": pod_streams.connect}
 _STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}
 _SUBRESOURCES = {
     "status": _STATUS,
@@ -365,4 +366,7 @@ _SUBRESOURCES = {
     "finalize": {"PUT": _finalize},
     "log": {"GET": _log},
     "token": {"POST": _token},
+    "attach": _CONNECT,
+    "exec": _CONNECT,
+    "portforward": _CONNECT,
 }

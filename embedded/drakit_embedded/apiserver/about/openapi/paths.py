@@ -25,11 +25,14 @@ _PATCHES = [
     *("application/json-patch+json", "application/merge-patch+json"),
     *("application/strategic-merge-patch+json", "application/apply-patch+yaml"),
 ]
-_INTEGERS = frozenset({"gracePeriodSeconds", "limit", "limitBytes", "sinceSeconds", "tailLines", "timeoutSeconds"})
+_INTEGERS = frozenset(
+    {"gracePeriodSeconds", "limit", "limitBytes", "ports", "sinceSeconds", "tailLines", "timeoutSeconds"}
+)
 _BOOLEANS = frozenset(
     {
         *("allowWatchBookmarks", "follow", "force", "ignoreStoreReadErrorWithClusterBreakingPotential"),
         *("insecureSkipTLSVerifyBackend", "orphanDependents", "previous", "sendInitialEvents", "timestamps", "watch"),
+        *("stderr", "stdin", "stdout", "tty"),
     }
 )
 _SELECTION = (
@@ -46,6 +49,9 @@ _LOG = (
     *("container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "previous", "sinceSeconds", "stream"),
     *("tailLines", "timestamps"),
 )
+_ATTACH = ("container", "stderr", "stdin", "stdout", "tty")
+# What the connections to a container can be asked for.
+_CONNECTIONS = {"attach": _ATTACH, "exec": ("command", *_ATTACH), "portforward": ("ports",)}
 # Kinds whose DELETE answers with the object, which is still there, although a Status is declared.
 _STAYING = frozenset({"namespaces"})
 
@@ -198,6 +204,8 @@ class _Paths:
 
     def _subresource(self, name: str) -> Object:
         kind = discovery.subresource_kind(self._served, name)
+        if name in _CONNECTIONS:
+            return self._connection(name, kind)
         schema, verbs = schemas.name_of(kind), discovery.subresource_verbs(self._served, name)
         scope, of = f"{self._scope}/{{name}}", f"{self._title}{self._of}{name.capitalize()}"
         if name == "log":
@@ -226,6 +234,21 @@ class _Paths:
         found = self._reads_and_writes(name, schema, kind)
         methods = {"get": "get", "put": "update", "patch": "patch"}
         return _path({method: entry for method, entry in found.items() if methods[method] in verbs}, kind, scope)
+
+    def _connection(self, name: str, kind: Kind) -> Object:
+        """Describe a subresource whose connections go on in another protocol than HTTP."""
+        found: dict[str, Object] = {}
+        for method in ("get", "post"):
+            words = f"connect {method.upper()} requests to {name} of {self._kind.kind}"
+            operation = f"connect{self._title}{method.capitalize()}{self._of}{name.capitalize()}"
+            parameters = _query(_CONNECTIONS[name])
+            made = self._operation(
+                method, "connect", words, operation, "string", kind=kind, parameters=parameters, codes=("200",)
+            )
+            found[method] = {**made, "produces": ["*/*"]}
+        made = _path(found, self._kind, f"{self._scope}/{{name}}")
+        # What comes is not JSON, so it cannot be pretty.
+        return {**made, "parameters": [each for each in made["parameters"] if each["name"] != "pretty"]}
 
     def _watches(self) -> dict[str, Object]:
         kind, title, scope = self._kind, self._title, self._scope
