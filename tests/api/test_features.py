@@ -43,7 +43,8 @@ ON_BY_DEFAULT["1.37"] |= {
 }
 # Who may do what.
 ON_BY_DEFAULT["1.37"] |= {"ConstrainedImpersonation", "PodCertificateRequest"}
-ON_BY_DEFAULT["1.35"] = ON_BY_DEFAULT["1.34"]
+ON_BY_DEFAULT["1.37"] |= {"AuthorizePodWebsocketUpgradeCreatePermission"}
+ON_BY_DEFAULT["1.35"] = ON_BY_DEFAULT["1.34"] | {"AuthorizePodWebsocketUpgradeCreatePermission"}
 ON_BY_DEFAULT["1.36"] = ON_BY_DEFAULT["1.37"] - {"DRADeviceTaintRules", "PodCertificateRequest"}
 LOCKED = {
     "1.34": set(),

@@ -6,12 +6,13 @@ import asyncio
 import base64
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.resources import PODS
 from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig
@@ -36,11 +37,14 @@ class Cluster:
         await self.connection.create(PODS, body, "default")
 
         async def running() -> bool:
-            return (await self.connection.get(PODS, name, "default"))["status"].get("phase") == "Running"
+            status: Object = (await self.connection.get(PODS, name, "default"))["status"]
+            return status.get("phase") == "Running"
 
         await self.until(running)
 
-    async def kubectl(self, *arguments: str, stdin: bytes = b"", **environment: str) -> tuple[int, str, str]:
+    async def kubectl(
+        self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str]
+    ) -> tuple[int, str, str]:
         """Run kubectl: its exit status, output and errors."""
         process = await asyncio.create_subprocess_exec(
             "kubectl",

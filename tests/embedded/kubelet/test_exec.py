@@ -34,10 +34,10 @@ def protocol(request: pytest.FixtureRequest) -> dict[str, str]:
 async def test_output_errors_and_exit_status_arrive_apart(cluster: Cluster, protocol: dict[str, str]) -> None:
     await cluster.run(container={"env": [{"name": "A", "value": "1"}]})
     script = "echo out; echo $A >&2; exit 3"
-    code, output, errors = await cluster.kubectl("exec", "p", "--", "sh", "-c", script, **protocol)
+    code, output, errors = await cluster.kubectl("exec", "p", "--", "sh", "-c", script, environment=protocol)
     assert (code, output, errors) == (3, "out\n", "1\ncommand terminated with exit code 3\n")
-    assert await cluster.kubectl("exec", "p", "--", "true", **protocol) == (0, "", "")
-    code, _, errors = await cluster.kubectl("exec", "p", "--", "nvidia-smi", **protocol)
+    assert await cluster.kubectl("exec", "p", "--", "true", environment=protocol) == (0, "", "")
+    code, _, errors = await cluster.kubectl("exec", "p", "--", "nvidia-smi", environment=protocol)
     assert (code, errors.splitlines()[1]) == (126, "command terminated with exit code 126")
     assert errors.startswith("drakit: nvidia-smi: not simulated; ")
 
@@ -46,15 +46,15 @@ async def test_output_errors_and_exit_status_arrive_apart(cluster: Cluster, prot
 async def test_input_is_read_to_its_end(cluster: Cluster, protocol: dict[str, str]) -> None:
     await cluster.run()
     text = b"0123456789abcdef" * 64 * 1024  # 1 MiB
-    code, output, errors = await cluster.kubectl("exec", "-i", "p", "--", "cat", stdin=text, **protocol)
+    code, output, errors = await cluster.kubectl("exec", "-i", "p", "--", "cat", stdin=text, environment=protocol)
     assert (code, errors, output.encode() == text) == (0, "", True)
-    assert (await cluster.kubectl("exec", "-i", "p", "--", "true", stdin=text, **protocol))[0] == 0
+    assert (await cluster.kubectl("exec", "-i", "p", "--", "true", stdin=text, environment=protocol))[0] == 0
 
 
 @pytest.mark.kubectl
 async def test_attach_shows_what_a_container_prints_until_it_ends(cluster: Cluster, protocol: dict[str, str]) -> None:
     await cluster.run(container={"command": ["sh", "-c", "echo first; sleep 1; echo second"]}, restartPolicy="Never")
-    code, output, _ = await cluster.kubectl("attach", "p", "-c", "c", **protocol)
+    code, output, _ = await cluster.kubectl("attach", "p", "-c", "c", environment=protocol)
     assert (code, output) == (0, "first\nsecond\n")
 
 
@@ -68,7 +68,7 @@ async def test_a_file_of_the_node_is_larger_than_all_buffers(cluster: Cluster, p
         container={"volumeMounts": [{"name": "v", "mountPath": "/d"}]},
         volumes=[{"name": "v", "hostPath": {"path": "/var/lib/kubelet/plugins/d"}}],
     )
-    code, output, _ = await cluster.kubectl("exec", "p", "--", "cat", "/d/file", **protocol)
+    code, output, _ = await cluster.kubectl("exec", "p", "--", "cat", "/d/file", environment=protocol)
     assert (code, len(output)) == (0, size)
 
 
@@ -76,10 +76,10 @@ async def test_a_file_of_the_node_is_larger_than_all_buffers(cluster: Cluster, p
 async def test_refusals_come_in_words(cluster: Cluster, protocol: dict[str, str]) -> None:
     spec = {"containers": [{"name": "c", "image": "i"}]}
     await cluster.connection.create(PODS, {"metadata": {"name": "waits"}, "spec": spec}, "default")
-    _, _, errors = await cluster.kubectl("exec", "waits", "--", "env", **protocol)
+    _, _, errors = await cluster.kubectl("exec", "waits", "--", "env", environment=protocol)
     assert "pod waits does not have a host assigned" in errors
     await cluster.run()
-    _, _, errors = await cluster.kubectl("port-forward", "p", "8080:80", **protocol)
+    _, _, errors = await cluster.kubectl("port-forward", "p", "8080:80", environment=protocol)
     assert "no ports can be forwarded: containers of simulated nodes are no processes" in errors
 
 
@@ -88,7 +88,8 @@ async def test_a_container_that_has_ended_is_not_found(cluster: Cluster, protoco
     await cluster.run(container={"command": ["sh", "-c", "sleep 0.3"]}, restartPolicy="Never")
 
     async def ended() -> bool:
-        return (await cluster.connection.get(PODS, "p", "default"))["status"]["phase"] == "Succeeded"
+        phase: str = (await cluster.connection.get(PODS, "p", "default"))["status"]["phase"]
+        return phase == "Succeeded"
 
     await cluster.until(ended)
     # kubectl itself refuses a pod that has ended; the API server does not know.
@@ -127,7 +128,7 @@ def _executed(cluster: Cluster, *command: str, given: str = "") -> tuple[str, st
             socket.close_channel(0)
         socket.run_forever(timeout=30)
         found = socket.read_stdout(), socket.read_stderr(), json.loads(socket.read_channel(3))
-        socket.sock.close()  # its own close() leaves a socket open that the server has closed
+        socket.sock.shutdown()  # its own close() leaves a socket open that the server has closed
         return found
 
 
