@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
 
+def in_other_version(obj: Object, kind: Kind, wanted: Kind) -> Object:
+    """Convert a custom resource, without its type, from one version to another."""
+    return obj
+
+
 @dataclass(slots=True, eq=False)
 class Api:
     """Store, catalog, gates, who asks and who may do what.
@@ -76,6 +81,8 @@ class Api:
 
     def shown(self, obj: Object, kind: Kind, wanted: Kind) -> Object:
         """Convert an object as admission has it, for a write to ``kind``, into what clients of ``wanted`` read."""
+        if kind.definition is not None:
+            return in_other_version(obj, kind, wanted)
         served = self.catalog.found(wanted)
         if served.converter is not None:
             return served.converter.from_storage(obj)
@@ -83,6 +90,9 @@ class Api:
 
     def taken(self, obj: Object, kind: Kind, given: Kind) -> Object:
         """Read an object as clients of ``given`` send it, and convert it back for a write to ``kind``."""
+        if kind.definition is not None:
+            typed = {"kind": kind.kind, "apiVersion": kind.api_version, **in_other_version(obj, given, kind)}
+            return self.catalog.found(kind).strategy.decode(typed, kind, "Ignore", self)[0]
         served = self.catalog.found(given)
         read, _ = served.strategy.decode(obj, given, "Ignore", self)
         return read if served.converter is None else served.converter.to_storage(read)

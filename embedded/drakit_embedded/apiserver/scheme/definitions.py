@@ -14,6 +14,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.structural.schema import Structural, structural
 from drakit_embedded.apiserver.scheme import version_order
 from drakit_embedded.apiserver.scheme.kinds import Kind
+from drakit_embedded.apiserver.scheme.metadata import AGE_DESCRIPTION
 
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 # The collection of the definitions themselves.
@@ -21,10 +22,7 @@ STORAGE = f"{PLURAL}.{GROUP}"
 _AGE: Object = {
     "name": "Age",
     "type": "date",
-    "description": "CreationTimestamp is a timestamp representing the server time when this object was created. It is "
-    "not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It "
-    "is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
-    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+    "description": AGE_DESCRIPTION,
     "jsonPath": ".metadata.creationTimestamp",
 }
 

@@ -8,9 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
+from drakit_embedded.apiserver.scheme.metadata import AGE_DESCRIPTION, NAME_DESCRIPTION
 from drakit_embedded.apiserver.wire.columns import Cells, age_of, name_of
 
-_GROUP, _UNSET = "admissionregistration.k8s.io", "<unset>"
+GROUP, _UNSET = "admissionregistration.k8s.io", "<unset>"
+# What each column means (k8s.io/kubernetes/pkg/printers/internalversion/printers.go).
+DESCRIPTIONS = {
+    "Name": NAME_DESCRIPTION,
+    "Webhooks": "Webhooks indicates the number of webhooks registered in this configuration",
+    "Validations": "Validations indicates the number of validation rules defined in this configuration",
+    "Mutations": "Mutation indicates the number of mutations rules defined in this configuration",
+    "ParamKind": "ParamKind specifies the kind of resources used to parameterize this policy",
+    "PolicyName": "PolicyName indicates the policy definition which the policy binding binded to",
+    "ParamRef": "ParamRef indicates the param resource which sets the configuration param",
+    "Age": AGE_DESCRIPTION,
+}
 
 
 def _webhooks(obj: Object) -> list[Any]:
@@ -55,13 +67,13 @@ def _selector(selector: Object) -> str:
 _WEBHOOKS = (("Name", "Webhooks#", "Age"), _webhooks)
 _BINDING = (("Name", "PolicyName", "ParamRef", "Age"), _binding)
 PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
-    (_GROUP, "validatingwebhookconfigurations"): _WEBHOOKS,
-    (_GROUP, "mutatingwebhookconfigurations"): _WEBHOOKS,
-    (_GROUP, "validatingadmissionpolicies"): (
+    (GROUP, "validatingwebhookconfigurations"): _WEBHOOKS,
+    (GROUP, "mutatingwebhookconfigurations"): _WEBHOOKS,
+    (GROUP, "validatingadmissionpolicies"): (
         ("Name", "Validations#", "ParamKind", "Age"),
         _policy("validations"),
     ),
-    (_GROUP, "validatingadmissionpolicybindings"): _BINDING,
-    (_GROUP, "mutatingadmissionpolicies"): (("Name", "Mutations#", "ParamKind", "Age"), _policy("mutations")),
-    (_GROUP, "mutatingadmissionpolicybindings"): _BINDING,
+    (GROUP, "validatingadmissionpolicybindings"): _BINDING,
+    (GROUP, "mutatingadmissionpolicies"): (("Name", "Mutations#", "ParamKind", "Age"), _policy("mutations")),
+    (GROUP, "mutatingadmissionpolicybindings"): _BINDING,
 }

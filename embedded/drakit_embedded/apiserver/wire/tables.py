@@ -6,7 +6,7 @@ have the name and the age, as kinds without a printer have in the real server.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -50,16 +50,17 @@ def of_kind(kind: Kind) -> Printer:
 def printer(group: str, plural: str) -> Printer:
     """Find the printer of a kind; the default one if it has none of its own."""
     names, cells = _PRINTERS.get((group, plural), columns.DEFAULT)
-    return Printer([_column(name) for name in names], cells)
+    described = admission_columns.DESCRIPTIONS if group == admission_columns.GROUP else {}
+    return Printer([_column(name, described) for name in names], cells)
 
 
-def _column(text: str) -> Object:
+def _column(text: str, described: Mapping[str, str]) -> Object:
     """Parse a column: ``Name``; ``-Name`` for ``-o wide`` only; ``Name#`` is an integer, ``Name?`` a boolean."""
     name = text.strip("-#?")
     return {
         "name": name,
         "type": _TYPES.get(text[-1], "string"),
         "format": "name" if name == "Name" else "",
-        "description": "",
+        "description": described.get(name, ""),
         "priority": 1 if text.startswith("-") else 0,
     }
