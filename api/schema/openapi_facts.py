@@ -5,7 +5,8 @@
 (SCHEME and OPENAPI are ``scheme`` and ``about/openapi`` of ``embedded/drakit_embedded/apiserver``.)
 It asks a kube-apiserver with every version of resource.k8s.io switched on. ``fields`` has, for each struct, which of
 its fields are required, and what is said of single ones (enumerations, explicit list types, defaults); ``definitions``
-the types that are in neither table of ``main.go``, because nothing of them is stored. Descriptions are left out.
+the types that are in neither table of ``main.go``, because nothing of them is stored; ``parameters`` the descriptions
+of what a query may ask for. Descriptions of types are left out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _DERIVED = {
     *("x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key", "x-kubernetes-list-map-keys"),
 }
 _ZEROS: tuple[object, ...] = ("", 0, False, {})
+# Subresources whose parameters are their own, and those whose parameters nobody describes.
+_CONNECTIONS = ("attach", "exec", "portforward")
+_PROXIES = ("proxy", "{path}")
 # Kinds that are sent and never served.
 _SENT = ("meta/", "policy/v1.Eviction")
 
@@ -40,13 +44,33 @@ def read(url: str, token: str, path: str) -> Object:
     return found
 
 
-def schemas(url: str, token: str) -> dict[str, Object]:
-    """Read the schemas of all documents."""
-    found: dict[str, Object] = {}
-    for entry in read(url, token, "/openapi/v3")["paths"].values():
-        document = read(url, token, entry["serverRelativeURL"])
-        found |= document.get("components", {}).get("schemas", {})
-    return found
+def documents(url: str, token: str) -> list[Object]:
+    """Read the documents of all versions."""
+    listed = read(url, token, "/openapi/v3")["paths"]
+    return [read(url, token, entry["serverRelativeURL"]) for entry in listed.values()]
+
+
+def schemas(found: list[Object]) -> dict[str, Object]:
+    """Collect the schemas of all documents."""
+    return {name: schema for each in found for name, schema in each.get("components", {}).get("schemas", {}).items()}
+
+
+def parameters(found: list[Object]) -> dict[str, str]:
+    """Collect what parameters of the query mean; of several descriptions the shortest, which says what all say."""
+    described: dict[str, str] = {}
+    for path, operations in (item for document in found for item in document["paths"].items()):
+        last = path.rpartition("/")[2]
+        listed = [operations.get("parameters", []), *(each.get("parameters", []) for each in _methods(operations))]
+        for entry in (entry for entries in listed for entry in entries if entry["in"] == "query"):
+            name = f"{entry['name']} of {last}" if last in _CONNECTIONS else entry["name"]
+            known = described.get(name)
+            if last not in _PROXIES and (known is None or len(entry["description"]) < len(known)):
+                described[name] = entry["description"]
+    return dict(sorted(described.items()))
+
+
+def _methods(operations: Object) -> list[Object]:
+    return [operation for key, operation in operations.items() if key != "parameters"]
 
 
 def undescribed(value: Any) -> Any:
@@ -112,7 +136,8 @@ def main() -> None:
     """Read, and print one struct a line."""
     tables = [json.loads(Path(path).read_bytes()) for path in sys.argv[3:]]
     known = {struct: fields for table in tables for struct, fields in table["structs"].items()}
-    for part, entries in facts(schemas(*sys.argv[1:3]), known).items():
+    found = documents(*sys.argv[1:3])
+    for part, entries in {**facts(schemas(found), known), "parameters": parameters(found)}.items():
         print("{" if part == "fields" else ",", f'"{part}": {{', sep="")
         lines = (f"{json.dumps(name)}: {json.dumps(entry, separators=(',', ':'))}" for name, entry in entries.items())
         print(",\n".join(lines))

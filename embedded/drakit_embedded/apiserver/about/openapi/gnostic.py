@@ -6,12 +6,20 @@ each function writes one of them, field by field. What the format has no field f
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+# Negative integers are sent as what they are modulo 2 to the power of 64.
+_64_BITS = 0xFFFFFFFFFFFFFFFF
+# The simple fields of a schema.
+_TEXTS = {"$ref": 1, "format": 2, "title": 3, "description": 4, "pattern": 13}
+_NUMBERS = {"multipleOf": 6, "maximum": 7, "minimum": 9}
+_INTEGERS = {"maxLength": 11, "minLength": 12, "maxItems": 14, "minItems": 15, "maxProperties": 17, "minProperties": 18}
+_FLAGS = {"exclusiveMaximum": 8, "exclusiveMinimum": 10, "uniqueItems": 16}
 _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
 
 
@@ -77,21 +85,26 @@ def _parameter(parameter: Object) -> bytes:
 
 
 def _schema(schema: Object) -> bytes:
-    parts = [
-        _text(1, schema.get("$ref", "")),
-        _text(2, schema.get("format", "")),
-        _text(4, schema.get("description", "")),
-        _texts(19, schema.get("required", ())),
-        _all(20, (_text(2, _yaml(value)) for value in schema.get("enum", ()))),
-    ]
+    parts = [_text(number, schema.get(key, "")) for key, number in _TEXTS.items()]
+    parts += [_number(number, schema[key]) for key, number in _NUMBERS.items() if key in schema]
+    parts += [_integer(number, schema[key]) for key, number in _INTEGERS.items() if key in schema]
+    parts += [_flag(number, schema.get(key, False)) for key, number in _FLAGS.items()]
+    parts.append(_texts(19, schema.get("required", ())))
+    parts.append(_all(20, (_text(2, _yaml(value)) for value in schema.get("enum", ()))))
     if "additionalProperties" in schema:
-        parts.append(_message(21, _message(1, _schema(schema["additionalProperties"]))))
+        more = schema["additionalProperties"]
+        parts.append(_message(21, b"\x10" + _varint(more) if isinstance(more, bool) else _message(1, _schema(more))))
     if "type" in schema:
         parts.append(_message(22, _text(1, schema["type"])))
     if "items" in schema:
         parts.append(_message(23, _message(1, _schema(schema["items"]))))
     if "properties" in schema:
         parts.append(_message(25, _each(1, schema["properties"], _schema)))
+    if "externalDocs" in schema:
+        documents = schema["externalDocs"]
+        parts.append(_message(29, _text(1, documents.get("description", "")) + _text(2, documents.get("url", ""))))
+    if "example" in schema:
+        parts.append(_message(30, _text(2, _yaml(schema["example"]))))
     return b"".join([*parts, _extensions(31, schema)])
 
 
@@ -132,6 +145,14 @@ def _text(number: int, value: str) -> bytes:
 
 def _flag(number: int, value: bool) -> bytes:
     return _varint(number << 3) + b"\1" if value else b""
+
+
+def _number(number: int, value: float) -> bytes:
+    return _varint(number << 3 | 1) + struct.pack("<d", value) if value else b""
+
+
+def _integer(number: int, value: float) -> bytes:
+    return _varint(number << 3) + _varint(int(value) & _64_BITS) if value else b""
 
 
 def _message(number: int, content: bytes) -> bytes:

@@ -1,12 +1,12 @@
 """The paths of kinds and what can be done there, in the form of OpenAPI 2; version 3 is made of the same.
 
 After k8s.io/apiserver/pkg/endpoints/installer.go, which registers the routes, and k8s.io/kube-openapi/pkg/builder,
-which describes them. Parameters are not described: ``kubectl explain`` shows types, and what a parameter means is the
-same for all kinds.
+which describes them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,15 +16,16 @@ from drakit_embedded.apiserver.about.openapi import schemas
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-DEFINITIONS = "#/definitions/"
-_STATUS, _WATCH_EVENT = f"{schemas.META}.Status", f"{schemas.META}.WatchEvent"
-_DELETE_OPTIONS, _PATCH = f"{schemas.META}.DeleteOptions", f"{schemas.META}.Patch"
+STATUS, _WATCH_EVENT = f"{schemas.META}.Status", f"{schemas.META}.WatchEvent"
+DELETE_OPTIONS, PATCH = f"{schemas.META}.DeleteOptions", f"{schemas.META}.Patch"
 _MEDIA = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 _STREAMS = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
 _PATCHES = [
     *("application/json-patch+json", "application/merge-patch+json"),
     *("application/strategic-merge-patch+json", "application/apply-patch+yaml"),
 ]
+# What separates words in names of operations; they may not begin with a digit.
+_NO_LETTER = re.compile(r"^[0-9]|[^A-Za-z0-9_]+")
 _INTEGERS = frozenset(
     {"gracePeriodSeconds", "limit", "limitBytes", "ports", "sinceSeconds", "tailLines", "timeoutSeconds"}
 )
@@ -39,9 +40,9 @@ _SELECTION = (
     *("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch"),
     *("sendInitialEvents", "shardSelector", "timeoutSeconds"),
 )
-_LIST = ("allowWatchBookmarks", *_SELECTION, "watch")
-_WRITE = ("dryRun", "fieldManager", "fieldValidation")
-_DELETE = (
+LIST = ("allowWatchBookmarks", *_SELECTION, "watch")
+WRITE = ("dryRun", "fieldManager", "fieldValidation")
+DELETE = (
     *("dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "orphanDependents"),
     "propagationPolicy",
 )
@@ -52,6 +53,11 @@ _LOG = (
 _ATTACH = ("container", "stderr", "stdin", "stdout", "tty")
 # What the connections to a container can be asked for.
 _CONNECTIONS = {"attach": _ATTACH, "exec": ("command", *_ATTACH), "portforward": ("ports",)}
+# What is said of the field manager in addition if a request may be an apply.
+_APPLIES = (
+    "This field is required for apply requests (application/apply-patch) but optional for non-apply patch types "
+    "(JsonPatch, MergePatch, StrategicMergePatch)."
+)
 # Kinds whose DELETE answers with the object, which is still there, although a Status is declared.
 _STAYING = frozenset({"namespaces"})
 
@@ -75,21 +81,38 @@ def listing(path: str, description: str, operation: str, tag: str, schema: str) 
         "schemes": ["https"],
         "tags": [tag],
         "operationId": operation,
-        "responses": _responses(f"{schemas.META}.{schema}"),
+        "responses": responses(f"{schemas.META}.{schema}"),
     }
     return {path: {"get": made}}
 
 
 def tag_of(group: str, version: str = "") -> str:
     """Build the tag of operations: ``rbacAuthorization_v1``, or ``rbacAuthorization`` for all versions."""
-    title = camel(group)
-    return f"{title[0].lower()}{title[1:]}{f'_{version}' if version else ''}"
+    return f"{_joined(_trimmed(group), first=False)}{f'_{version}' if version else ''}"
 
 
 def camel(group: str, version: str = "") -> str:
     """Build the name of group and version in names of operations: ``RbacAuthorizationV1``."""
-    parts = group.removesuffix(".k8s.io").split(".") if group else ["core"]
-    return "".join(part.capitalize() for part in (*parts, version))
+    return _joined(_trimmed(group)) + _joined(version)
+
+
+def name_part(kind: str) -> str:
+    """Build the name of a kind in names of operations, which is without dashes."""
+    return _joined(kind)
+
+
+def _trimmed(group: str) -> str:
+    return group.removesuffix(".k8s.io") if group else "core"
+
+
+def _joined(text: str, *, first: bool = True) -> str:
+    """Join the words of a text, each with a capital, the ``first`` perhaps without (ToValidOperationID)."""
+    head, *rest = _NO_LETTER.split(text)
+    return "".join([_capital(head) if first else head, *map(_capital, rest)])
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
 
 
 class _Paths:
@@ -107,10 +130,10 @@ class _Paths:
         found: dict[str, Object] = {}
         base = f"{self._root}{self._scope}/{kind.plural}"
         if kind.namespaced and "list" in verbs:
-            found[f"{self._root}/{kind.plural}"] = _path({"get": self._list(everywhere=True)}, kind, "")
-        found[base] = _path(self._collection(), kind, self._scope)
+            found[f"{self._root}/{kind.plural}"] = path_item({"get": self._list(everywhere=True)}, kind, "")
+        found[base] = path_item(self._collection(), kind, self._scope)
         if "get" in verbs:
-            found[f"{base}/{{name}}"] = _path(self._object(), kind, f"{self._scope}/{{name}}")
+            found[f"{base}/{{name}}"] = path_item(self._object(), kind, f"{self._scope}/{{name}}")
             for name in kind.subresources:
                 found[f"{base}/{{name}}/{name}"] = self._subresource(name)
         if "watch" in verbs:
@@ -128,7 +151,7 @@ class _Paths:
             "tags": [tag_of(self._kind.group, self._kind.version)],
             "operationId": operation,
             "parameters": list(more.pop("parameters", ())),
-            "responses": _responses(schema, more.pop("codes", codes)),
+            "responses": responses(schema, more.pop("codes", codes)),
             "x-kubernetes-action": action,
             "x-kubernetes-group-version-kind": {"group": kind.group, "kind": kind.kind, "version": kind.version},
         }
@@ -142,8 +165,8 @@ class _Paths:
             "list",
             f"list {'or watch ' if may_watch else ''}objects of kind {name}",
             f"list{self._title}{of}",
-            f"{schemas.name_of(self._kind)}List",
-            parameters=_query(_LIST),
+            schemas.list_name_of(self._kind),
+            parameters=query(LIST),
             streams=True,
         )
 
@@ -153,15 +176,15 @@ class _Paths:
         if "list" in self._verbs:
             found["get"] = self._list()
         if "create" in self._verbs:
-            parameters = [_body(schema), *_query(_WRITE)]
-            words = f"create {_article(kind.kind)} {kind.kind}"
+            parameters = [body_of(schema), *query(WRITE)]
+            words = f"create {article(kind.kind)} {kind.kind}"
             found["post"] = self._operation(
                 "post", "post", words, f"create{title}{self._of}", schema, parameters=parameters
             )
         if "deletecollection" in self._verbs:
-            parameters = [_body(_DELETE_OPTIONS, required=False), *_query((*_SELECTION, *_DELETE))]
+            parameters = [body_of(DELETE_OPTIONS, required=False), *query((*_SELECTION, *DELETE))]
             words, name = f"delete collection of {kind.kind}", f"delete{title}Collection{self._of}"
-            found["delete"] = self._operation("delete", "deletecollection", words, name, _STATUS, parameters=parameters)
+            found["delete"] = self._operation("delete", "deletecollection", words, name, STATUS, parameters=parameters)
         return found
 
     def _object(self) -> dict[str, Object]:
@@ -172,9 +195,9 @@ class _Paths:
             if {"get": "get", "put": "update", "patch": "patch"}[method] in self._verbs
         }
         if "delete" in self._verbs:
-            parameters = [_body(_DELETE_OPTIONS, required=False), *_query(_DELETE)]
-            answer = schema if self._served.strategy.returns_deleted and kind.plural not in _STAYING else _STATUS
-            words = f"delete {_article(kind.kind)} {kind.kind}"
+            parameters = [body_of(DELETE_OPTIONS, required=False), *query(DELETE)]
+            answer = schema if self._served.strategy.returns_deleted and kind.plural not in _STAYING else STATUS
+            words = f"delete {article(kind.kind)} {kind.kind}"
             found["delete"] = self._operation(
                 "delete",
                 "delete",
@@ -190,7 +213,7 @@ class _Paths:
         """GET, PUT and PATCH of an object or a subresource of it."""
         what, of = f"{sub} of " if sub else "", f"{self._of}{sub.capitalize()}"
         the = f"{what}the specified {self._kind.kind}"
-        write, patch = [_body(schema), *_query(_WRITE)], [_body(_PATCH), *_query((*_WRITE, "force"))]
+        write, patch = [body_of(schema), *query(WRITE)], [body_of(PATCH), *patch_query()]
         title = self._title
         return {
             "get": self._operation("get", "get", f"read {the}", f"read{title}{of}", schema, kind=kind),
@@ -216,11 +239,11 @@ class _Paths:
                 f"read{of}",
                 "string",
                 first=("text/plain",),
-                parameters=_query(_LOG),
+                parameters=query(_LOG),
             )
-            return _path({"get": read}, kind, scope)
+            return path_item({"get": read}, kind, scope)
         if verbs == ["create"]:
-            words = f"create {name} of {_article(self._kind.kind)} {self._kind.kind}"
+            words = f"create {name} of {article(self._kind.kind)} {self._kind.kind}"
             made = self._operation(
                 "post",
                 "post",
@@ -228,12 +251,12 @@ class _Paths:
                 f"create{of}",
                 schema,
                 kind=kind,
-                parameters=[_body(schema), *_query(_WRITE)],
+                parameters=[body_of(schema), *query(WRITE)],
             )
-            return _path({"post": made}, kind, scope)
+            return path_item({"post": made}, kind, scope)
         found = self._reads_and_writes(name, schema, kind)
         methods = {"get": "get", "put": "update", "patch": "patch"}
-        return _path({method: entry for method, entry in found.items() if methods[method] in verbs}, kind, scope)
+        return path_item({method: entry for method, entry in found.items() if methods[method] in verbs}, kind, scope)
 
     def _connection(self, name: str, kind: Kind) -> Object:
         """Describe a subresource whose connections go on in another protocol than HTTP."""
@@ -241,12 +264,12 @@ class _Paths:
         for method in ("get", "post"):
             words = f"connect {method.upper()} requests to {name} of {self._kind.kind}"
             operation = f"connect{self._title}{method.capitalize()}{self._of}{name.capitalize()}"
-            parameters = _query(_CONNECTIONS[name])
+            parameters = query(_CONNECTIONS[name], name)
             made = self._operation(
                 method, "connect", words, operation, "string", kind=kind, parameters=parameters, codes=("200",)
             )
             found[method] = {**made, "produces": ["*/*"]}
-        made = _path(found, self._kind, f"{self._scope}/{{name}}")
+        made = path_item(found, self._kind, f"{self._scope}/{{name}}")
         # What comes is not JSON, so it cannot be pretty.
         return {**made, "parameters": [each for each in made["parameters"] if each["name"] != "pretty"]}
 
@@ -262,9 +285,9 @@ class _Paths:
 
         def watch(words: str, of: str, action: str, where: str) -> Object:
             operation = self._operation(
-                "get", action, words, f"watch{title}{of}", _WATCH_EVENT, parameters=_query(_LIST), streams=True
+                "get", action, words, f"watch{title}{of}", _WATCH_EVENT, parameters=query(LIST), streams=True
             )
-            return _path({"get": operation}, kind, where)
+            return path_item({"get": operation}, kind, where)
 
         found = {base: watch(many, f"{self._of}List", "watchlist", scope)}
         found[f"{base}/{{name}}"] = watch(one, self._of, "watch", f"{scope}/{{name}}")
@@ -274,7 +297,7 @@ class _Paths:
         return found
 
 
-def _path(operations: dict[str, Object], kind: Kind, scope: str) -> Object:
+def path_item(operations: dict[str, Object], kind: Kind, scope: str) -> Object:
     """Describe a path with its operations; the parameters that all of them have are the path's."""
     parameters = [_parameter("pretty")]
     if "{name}" in scope:
@@ -291,25 +314,38 @@ def _path(operations: dict[str, Object], kind: Kind, scope: str) -> Object:
     return {**operations, "parameters": sorted([*parameters, *shared], key=lambda entry: str(entry["name"]))}
 
 
-def _responses(schema: str, codes: Iterable[str] = ("200",)) -> Object:
+def responses(schema: str, codes: Iterable[str] = ("200",)) -> Object:
+    """Describe the answers of an operation, all of one type, by their codes."""
     words = {"200": "OK", "201": "Created", "202": "Accepted"}
-    described: Object = {"type": "string"} if schema == "string" else {"$ref": DEFINITIONS + schema}
+    described: Object = {"type": "string"} if schema == "string" else {"$ref": schemas.DEFINITIONS + schema}
     found: Object = {code: {"description": words[code], "schema": described} for code in codes}
     return {**found, "401": {"description": "Unauthorized"}}
 
 
-def _body(schema: str, *, required: bool = True) -> Object:
-    body: Object = {"name": "body", "in": "body", "schema": {"$ref": DEFINITIONS + schema}}
+def body_of(schema: str, *, required: bool = True) -> Object:
+    """Describe the body of a request as a parameter."""
+    body: Object = {"name": "body", "in": "body", "schema": {"$ref": schemas.DEFINITIONS + schema}}
     return {**body, "required": True} if required else body
 
 
-def _query(names: Iterable[str]) -> list[Object]:
-    return [_parameter(name) for name in sorted(names)]
+def query(names: Iterable[str], of: str = "") -> list[Object]:
+    """Describe parameters of the query by their names; ``of`` the subresource in which they may mean something else."""
+    return [_parameter(name, of) for name in sorted(names)]
 
 
-def _parameter(name: str) -> Object:
+def patch_query() -> list[Object]:
+    """Describe the parameters of the query of a patch, which may be an apply."""
+    return [
+        {**each, "description": f"{each['description']} {_APPLIES}"} if each["name"] == "fieldManager" else each
+        for each in query((*WRITE, "force"))
+    ]
+
+
+def _parameter(name: str, of: str = "") -> Object:
     kind = "integer" if name in _INTEGERS else "boolean" if name in _BOOLEANS else "string"
-    return {"uniqueItems": True, "type": kind, "name": name, "in": "query"}
+    known = schemas.facts().parameters
+    described = known.get(f"{name} of {of}") or known[name]
+    return {"uniqueItems": True, "type": kind, "description": described, "name": name, "in": "query"}
 
 
 def _in_path(name: str, words: str) -> Object:
@@ -323,5 +359,6 @@ def _in_path(name: str, words: str) -> Object:
     }
 
 
-def _article(word: str) -> str:
+def article(word: str) -> str:
+    """Choose between ``a`` and ``an`` for the word that follows."""
     return "an" if word[0] in "AEIOUaeiou" else "a"

@@ -22,7 +22,8 @@ from drakit_embedded.apiserver.about.openapi import descriptions
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-REFERENCE = "#/components/schemas/"
+# How versions 3 and 2 of OpenAPI refer to a type.
+REFERENCE, DEFINITIONS = "#/components/schemas/", "#/definitions/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _META_PACKAGE, _PACKAGE = "io.k8s.apimachinery.pkg.apis.", "io.k8s.api."
 # Packages of the two groups that come from other Kubernetes projects.
@@ -54,6 +55,8 @@ class Facts(msgspec.Struct, frozen=True):
 
     fields: dict[str, Object]
     definitions: dict[str, Object]
+    # What parameters of the query mean, by ``NAME`` or ``NAME of SUBRESOURCE``.
+    parameters: dict[str, str]
 
 
 @functools.cache
@@ -64,10 +67,23 @@ def facts() -> Facts:
 
 
 def name_of(kind: Kind) -> str:
-    """Build the name of a kind's schema: ``io.k8s.api.core.v1.Pod``."""
+    """Build the name of a kind's schema: ``io.k8s.api.core.v1.Pod``, ``com.example.stable.v1.CronTab``."""
+    if kind.definition is not None:
+        return f"{_reversed(kind.group)}.{kind.version}.{kind.kind}"
     if kind.group in _FOREIGN:
         return f"{_FOREIGN[kind.group]}.{kind.version}.{kind.kind}"
     return f"{_PACKAGE}{kind.group.partition('.')[0] or 'core'}.{kind.version}.{kind.kind}"
+
+
+def list_name_of(kind: Kind) -> str:
+    """Build the name of the schema of a kind's list."""
+    if kind.definition is not None:
+        return f"{_reversed(kind.group)}.{kind.version}.{kind.list_kind}"
+    return f"{name_of(kind)}List"
+
+
+def _reversed(group: str) -> str:
+    return ".".join(reversed(group.split(".")))
 
 
 def of(names: Iterable[str], kinds: Iterable[Kind]) -> dict[str, Object]:

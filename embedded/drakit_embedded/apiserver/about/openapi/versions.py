@@ -7,8 +7,7 @@ that would mean anything, and Kubernetes leaves defaults out of it.
 from __future__ import annotations
 
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.about.openapi.paths import DEFINITIONS
-from drakit_embedded.apiserver.about.openapi.schemas import REFERENCE
+from drakit_embedded.apiserver.about.openapi.schemas import DEFINITIONS, REFERENCE
 
 
 def schema_2(schema: Object) -> Object:
