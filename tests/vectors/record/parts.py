@@ -21,6 +21,7 @@ from tests.vectors.record import go_answers
 from tests.vectors.record.apiserver import access as access_answers
 from tests.vectors.record.apiserver import (
     answers,
+    custom_documents,
     documents,
     fields_answers,
     selectors,
@@ -70,6 +71,7 @@ PARTS = (
     _served(f"api/{stored_sizes.FILE}", stored_size_answers.asked_again),
     _served("api/discovery", documents.discovery),
     _served("api/openapi", documents.openapi),
+    _served("api/custom-openapi", custom_documents.openapi),
     _served("api/policy", documents.policy),
     _of_go("api/quantities", Recorder("quantities", beside=False)),
     _of_go("api/texts", Recorder("texts")),
