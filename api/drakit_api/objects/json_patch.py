@@ -26,11 +26,15 @@ class OperationError(ValueError):
     """A JSON patch operation that is malformed, or does not fit the object."""
 
 
+class FailedTestError(OperationError):
+    """A ``test`` operation whose value is another."""
+
+
 def applied(document: Container, operations: list[Operation]) -> Container:
     """Apply the operations and return the patched document; the given one may change and must not be used afterwards.
 
     Raises:
-        OperationError: if an operation does not apply.
+        OperationError: if an operation does not apply; ``FailedTestError`` if it is a test that fails.
     """
     copied = 0
     for operation in operations:
@@ -110,7 +114,7 @@ def _test(document: Container, operation: Operation) -> None:
         with _Within(f"error in test for path: '{path}'"):
             found = _get(container, key)
     if not _equal(found, operation.get("value")):
-        raise OperationError(f"testing value {path} failed: test failed")
+        raise FailedTestError(f"testing value {path} failed: test failed")
 
 
 def _copy(document: Container, operation: Operation, copied: int) -> int:

@@ -88,13 +88,18 @@ class Api:
             return served.converter.from_storage(obj)
         return obj if served.strategy.canonical is None else served.strategy.canonical(obj, self)
 
-    def taken(self, obj: Object, kind: Kind, given: Kind) -> Object:
+    def kind_named(self, group: str, version: str, name: str) -> Kind | None:
+        """Find a kind that is served, by its name."""
+        return self.catalog.kind_named(group, version, name)
+
+    def taken(self, obj: Object, kind: Kind, given: Kind, *, strict: bool = False) -> Object:
         """Read an object as clients of ``given`` send it, and convert it back for a write to ``kind``."""
         if kind.definition is not None:
             typed = {"kind": kind.kind, "apiVersion": kind.api_version, **in_other_version(obj, given, kind)}
             return self.catalog.found(kind).strategy.decode(typed, kind, "Ignore", self)[0]
         served = self.catalog.found(given)
-        read, _ = served.strategy.decode(obj, given, "Ignore", self)
+        validation = "Strict" if strict and given.definition is None else "Ignore"
+        read, _ = served.strategy.decode(obj, given, validation, self)
         return read if served.converter is None else served.converter.to_storage(read)
 
     def default(self, obj: Object, kind: Kind, subresource: str) -> None:

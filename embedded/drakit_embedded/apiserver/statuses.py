@@ -264,6 +264,11 @@ def internal(why: str) -> StatusError:
     return StatusError(500, "InternalError", f"Internal error occurred: {why}", details)
 
 
+def unavailable(why: str) -> StatusError:
+    """Build the 503 for what will be possible later (NewServiceUnavailable)."""
+    return StatusError(503, "ServiceUnavailable", why)
+
+
 def success(plural: str, group: str, name: str, uid: str) -> Object:
     """Build the answer to a DELETE that is done (rest.Store: a Status with the details of what was removed)."""
     details = _details(name, group, plural)

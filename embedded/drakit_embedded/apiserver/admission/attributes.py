@@ -41,8 +41,13 @@ class GuardedCluster(WritableCluster, Protocol):
         Neither has ``kind`` and ``apiVersion``. The object may be changed.
         """
 
-    def taken(self, obj: Object, kind: Kind, given: Kind) -> Object:
+    def kind_named(self, group: str, version: str, name: str) -> Kind | None:
+        """Find a kind that is served, by its name."""
+
+    def taken(self, obj: Object, kind: Kind, given: Kind, *, strict: bool) -> Object:
         """Read an object as clients of ``given`` send it, and convert it back for a write to ``kind``.
+
+        Unknown fields go; with ``strict``, those of kinds with Go types are an error.
 
         Raises:
             StatusError: if its fields are not of the types that ``given`` has.

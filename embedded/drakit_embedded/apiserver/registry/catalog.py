@@ -190,6 +190,11 @@ class Catalog:
         """Look up a kind that is served."""
         return self._versions[kind.group, kind.version][kind.plural]
 
+    def kind_named(self, group: str, version: str, name: str) -> Kind | None:
+        """Find a served kind by its name, or None; objects that are only answered are no kind of their own."""
+        served = self._versions.get((group, version), {}).values()
+        return next((each.kind for each in served if each.kind.kind == name), None)
+
     def equivalents(self, kind: Kind) -> list[Kind]:
         """List the other kinds that are served from the collection of a kind (apimachinery/pkg/runtime/mapper.go)."""
         sharing = self._sharing.get(kind.storage, ()) if kind.definition is None else kind.definition.kinds()

@@ -31,9 +31,17 @@ T = TypeVar("T", bound=Constrained)
 class Configured(Generic[T]):
     """What the objects of one collection configure, in the order of their names; each is compiled once."""
 
-    def __init__(self, collection: Collection, compiled: Callable[[Object], Sequence[T]]) -> None:
-        """Follow a collection; ``compiled`` makes what one object configures (a webhook configuration: its hooks)."""
-        self._collection, self._compile = collection, compiled
+    def __init__(
+        self,
+        collection: Collection,
+        compiled: Callable[[Object], Sequence[T]],
+        exempt: Callable[[Kind], bool] = is_exempt,
+    ) -> None:
+        """Follow a collection; ``compiled`` makes what one object configures (a webhook configuration: its hooks).
+
+        ``exempt`` tells which kinds have no part in it.
+        """
+        self._collection, self._compile, self._is_exempt = collection, compiled, exempt
         self._known: dict[Key, tuple[Record, Sequence[T]]] = {}
         self._all: tuple[T, ...] = ()
         self._of_resource: dict[tuple[str, str], tuple[T, ...]] = {}
@@ -60,7 +68,7 @@ class Configured(Generic[T]):
         return found
 
     def _found(self, kind: Kind, cluster: GuardedCluster) -> tuple[T, ...]:
-        if is_exempt(kind):
+        if self._is_exempt(kind):
             return ()
         named = [(other.group, other.plural) for other in (kind, *cluster.equivalents(kind))]
         return tuple(entry for entry in self._all if entry.criteria.may_match(named))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_embedded.apiserver.admission.attributes import Attributes
-from drakit_embedded.apiserver.scheme.kinds import REVIEWS, Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 _ALL = "*"
 _NAMESPACES = ("", "namespaces")
@@ -18,12 +18,22 @@ _CONFIGURATION = "admissionregistration.k8s.io"
 
 
 def is_exempt(kind: Kind) -> bool:
-    """Check whether no webhook or policy sees writes of a kind: what configures them, and reviews of users' rights.
+    """Check whether no webhook sees writes of a kind: what configures webhooks and policies, and reviews of users.
 
     Otherwise one of them could lock everybody out of the cluster (IsExemptAdmissionConfigurationResource, and
     k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion).
     """
-    return kind.group == _CONFIGURATION or (kind.plural in REVIEWS and kind.plural != "bindings")
+    return kind.group == _CONFIGURATION or _is_review(kind)
+
+
+def is_exempt_from_policies(kind: Kind) -> bool:
+    """Check the same for policies, which do see what configures webhooks (plugin/policy/generic/plugin.go)."""
+    return (kind.group == _CONFIGURATION and "admissionpolic" in kind.plural) or _is_review(kind)
+
+
+def _is_review(kind: Kind) -> bool:
+    # A Binding, which is answered as well, says where a pod runs.
+    return kind.is_review and kind.plural != "bindings"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,17 +24,24 @@ def shown(obj: ReadOnlyObject | None, attributes: Attributes, kind: Kind, cluste
     copied: Object = _decode(_encode(obj))
     if not _is_special(attributes):
         copied = cluster.shown(copied, attributes.kind, kind)
+        if any(isinstance(part, msgspec.Raw) for part in copied.values()):
+            # The form in which it would be stored; here it is to be read.
+            copied = _decode(_encode(copied))
     return {"kind": typed.kind, "apiVersion": _api_version(typed), **copied}
 
 
-def taken(obj: Object, attributes: Attributes, kind: Kind, cluster: GuardedCluster) -> Object:
-    """Read what became of a shown object, without defaults: in the form that ``attributes`` has; unknown fields go.
+def taken(obj: Object, attributes: Attributes, kind: Kind, cluster: GuardedCluster, *, strict: bool = False) -> Object:
+    """Read what became of a shown object, without defaults: in the form that ``attributes`` has.
+
+    Unknown fields go; with ``strict``, those of kinds with Go types are an error.
 
     Raises:
         StatusError: if its fields are not of the types that the kind has.
     """
-    obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
-    return obj if _is_special(attributes) else cluster.taken(obj, attributes.kind, kind)
+    special = _is_special(attributes)
+    if special or kind.definition is None:
+        obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
+    return obj if special else cluster.taken(obj, attributes.kind, kind, strict=strict)
 
 
 def _is_special(attributes: Attributes) -> bool:

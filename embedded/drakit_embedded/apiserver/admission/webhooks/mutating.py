@@ -1,14 +1,11 @@
 """Mutating webhooks: one after the other, each on what the ones before made of the object.
 
-After k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/{dispatcher,reinvocationcontext}.go.
+After k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go.
 """
 
 from __future__ import annotations
 
 import copy
-from typing import Any
-
-import msgspec
 
 from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import quote
@@ -17,55 +14,16 @@ from drakit_api.objects import json_patch
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.matching.configured import Configured
-from drakit_embedded.apiserver.admission.matching.shown import taken
+from drakit_embedded.apiserver.admission.matching.reading_back import read_back
+from drakit_embedded.apiserver.admission.reinvocations import Reinvocations
 from drakit_embedded.apiserver.admission.webhooks import calling
 from drakit_embedded.apiserver.admission.webhooks.answers import Answer, CallError
 from drakit_embedded.apiserver.admission.webhooks.hooks import Hook
 from drakit_embedded.apiserver.admission.webhooks.reviews import View
 from drakit_embedded.apiserver.reruns import memory
-from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire import budget
 
 _NAME = "MutatingAdmissionWebhook"
-
-
-class _Reinvocations:
-    """Which webhooks are to be called once more, because others have changed the object after them."""
-
-    def __init__(self) -> None:
-        self._called: set[Hook] = set()
-        self._again: set[Hook] = set()
-        self._left: Object | None = None
-
-    @classmethod
-    def of(cls, attributes: Attributes) -> _Reinvocations:
-        """Find those of a write."""
-        found = attributes.contexts.setdefault(_NAME, cls())
-        assert isinstance(found, cls)
-        return found
-
-    def begin(self, attributes: Attributes) -> None:
-        """Begin a run of the chain: what others have changed since the run before is to be seen."""
-        if attributes.round and self._left != attributes.object:
-            self.changed()
-
-    def end(self, attributes: Attributes) -> None:
-        """End a run of the chain, remembering how it left the object."""
-        self._left = copy.deepcopy(attributes.object)
-
-    def is_due(self, hook: Hook, attributes: Attributes) -> bool:
-        """Check whether a webhook is to be called; in the second run, none is called for the first time."""
-        return not attributes.round or hook in self._again
-
-    def called(self, hook: Hook) -> None:
-        """Note a call of a webhook that wants to see later changes."""
-        if hook.reinvoked:
-            self._called.add(hook)
-
-    def changed(self) -> None:
-        """Note a change of the object."""
-        self._again |= self._called
-        self._called.clear()
 
 
 def admit(configured: Configured[Hook], attributes: Attributes, cluster: GuardedCluster) -> None:
@@ -78,7 +36,7 @@ def admit(configured: Configured[Hook], attributes: Attributes, cluster: Guarded
     hooks = configured.of(attributes.kind, cluster)
     if not hooks or not memory.can_ask():
         return
-    reinvocations = _Reinvocations.of(attributes)
+    reinvocations: Reinvocations[Hook] = Reinvocations.of(attributes, _NAME)
     reinvocations.begin(attributes)
     for hook in hooks:
         seen = calling.view(hook, attributes, cluster)
@@ -86,7 +44,8 @@ def admit(configured: Configured[Hook], attributes: Attributes, cluster: Guarded
             continue
         if _call(hook, seen, attributes, cluster):
             reinvocations.changed()
-        reinvocations.called(hook)
+        if hook.reinvoked:
+            reinvocations.called(hook)
     reinvocations.end(attributes)
 
 
@@ -130,10 +89,10 @@ def _patch(hook: Hook, operations: list[Object], seen: View, attributes: Attribu
         what = "attempted to modify the object, which is not supported for this operation"
         raise statuses.internal(f"admission webhook {quote(hook.name)} {what}")
     try:
-        before = _read(copy.deepcopy(seen.object), seen, attributes, cluster)
-        patched: Any = json_patch.applied(seen.object, operations)
+        before = read_back(copy.deepcopy(seen.object), attributes, seen.kind, cluster)
+        patched = json_patch.applied(seen.object, operations)
         budget.check(patched)
-        after = _read(patched, seen, attributes, cluster)
+        after = read_back(patched, attributes, seen.kind, cluster)
     except (json_patch.OperationError, budget.TooDeepError, RecursionError) as error:
         raise statuses.internal(str(error)) from None
     if after == before:
@@ -141,20 +100,3 @@ def _patch(hook: Hook, operations: list[Object], seen: View, attributes: Attribu
     cluster.default(after, attributes.kind, attributes.subresource)
     attributes.replace(after)
     return True
-
-
-def _read(patched: Any, seen: View, attributes: Attributes, cluster: GuardedCluster) -> Object:
-    """Read a patched object by the types of its kind; what cannot be read is an error of the server's, as upstream."""
-    kind, meta = seen.request["kind"]["kind"], patched.get("metadata") if isinstance(patched, dict) else None
-    if not isinstance(patched, dict) or not isinstance(meta, dict | None):
-        why = f"json: cannot unmarshal {gojson.name_of(patched if meta is None else meta)} into Go value of type {kind}"
-        raise statuses.internal(why)
-    if "metadata" not in patched and attributes.operation != "CONNECT":
-        patched["metadata"] = {}
-    try:
-        return taken(patched, attributes, seen.kind, cluster)
-    except StatusError as error:
-        _, found, why = error.message.partition(f"cannot be handled as a {kind}: ")
-        raise statuses.internal(why if found else error.message) from None
-    except msgspec.ValidationError as error:
-        raise statuses.internal(str(error)) from None
