@@ -264,7 +264,9 @@ async def _delete(call: Call) -> web.StreamResponse:
     done = await call.write(lambda: deletes.delete(call.api, call.served, call.key, wanted, call.deletion()))
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
-        return call.answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
+        # An object may have another name than its path (``writes.create``).
+        name = done.record.object()["metadata"]["name"]
+        return call.answer(_encode(statuses.success(kind.plural, kind.group, name, done.record.uid)))
     waits = not done.gone and wanted.orphanDependents is False
     return call.answer(form.one(done.record), 202 if waits else 200)
 
@@ -302,17 +304,14 @@ async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
     named = obj.get("metadata")
     statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
-    return await _scaled(call, lambda: scales.read(call.served, obj), intent)
+    return await _scaled(call, lambda: obj, intent)
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
+    intent = call.intent("PatchOptions", "scale")
     patches.check_type(call.content_type, call.served.kind)
-    intent = call.intent("PatchOptions", "scale", applying=patches.type_of(call.content_type) == "apply")
     patch = patches.parse(await call.body(), call.content_type)
-    if patch.type == "apply" and call.served.kind.definition is not None:
-        force = call.query.flag("force")
-        raise scales.refuse_apply(call.served, call.record(), patch.content, call.writer("scale"), force=force)
-    return await _scaled(call, lambda: scales.patched(call.served, call.record(), patch), intent)
+    return await _scaled(call, lambda: patches.plain(scales.scale(call.served, call.record()), patch), intent)
 
 
 async def _scaled(call: Call, wanted: Callable[[], Object], intent: Intent) -> web.StreamResponse:

@@ -25,7 +25,6 @@ from drakit_embedded.apiserver.managedfields import reset_fields, updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault
 from drakit_embedded.apiserver.storage.limits import TooLargeError
 from drakit_embedded.apiserver.storage.store import Key, Record
@@ -99,7 +98,6 @@ def create(
     """
     kind, strategy, user = served.kind, served.strategy, intent.user
     meta: ObjectMeta = obj["metadata"]
-    _check_definition(kind, obj)
     _take_off(served, obj)
     strategy.default(obj, api)
     if intent.writer is not None:
@@ -114,7 +112,8 @@ def create(
         right = Access(user, "create", kind.group, kind.plural, namespace=namespace or "", name=instead)
         api.authorizer.check(right)
     api.admission.validate(request, api)
-    key: Key = (namespace or "", meta["name"])
+    # What a PUT or PATCH makes is stored under the name in its path, even if a mutating policy has given it another.
+    key: Key = (namespace or "", instead or meta["name"])
     # Upstream's storage reports this, which a dry run does not reach.
     if not intent.dry_run and _has_version(obj):
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
@@ -164,13 +163,6 @@ def _holding(
     """Build the context that stores an object's allocations (an IPAddress) with it; a dry run stores nothing."""
     holding = served.strategy.holding
     return _HOLDING_NOTHING if holding is None or intent.dry_run else holding(before, after, api)
-
-
-def _check_definition(kind: Kind, obj: Object) -> None:
-    """Refuse new objects of a definition that is being deleted (forbidCreateAdmission of apiextensions-apiserver)."""
-    if kind.definition is not None and kind.definition.is_terminating:
-        why = "create not allowed while custom resource definition is terminating"
-        raise statuses.forbidden(kind.plural, kind.group, obj["metadata"].get("name", ""), why)
 
 
 def _take_off(served: Served, obj: Object) -> None:
@@ -281,9 +273,14 @@ def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, s
 def _wanted(served: Served, record: Record, old: Object, change: Object | Change) -> Object:
     """Compute what is to become of the stored object; 409 first if the change is meant for another one."""
     if callable(change):
-        return change(served.stored(record))
-    preconditions.check_update(served.kind, old, uid=change["metadata"].get("uid"))
-    return change
+        new = change(served.stored(record))
+    else:
+        preconditions.check_update(served.kind, old, uid=change["metadata"].get("uid"))
+        new = change
+    name = record.key[1]
+    if new["metadata"].setdefault("name", name) != name:
+        raise statuses.misnamed(new["metadata"]["name"], name)
+    return new
 
 
 def _share_spec(served: Served, new: Object, old: Object) -> None:
@@ -319,11 +316,9 @@ def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) ->
 
 
 def _check_identity(served: Served, new: Object, old: Object) -> None:
-    """Check name, UID and version (optimistic concurrency), and set the fields that are the server's own."""
+    """Check UID and version (optimistic concurrency), and set the fields that are the server's own."""
     kind, meta, was = served.kind, new["metadata"], old["metadata"]
     name = was["name"]
-    if meta.setdefault("name", name) != name:
-        raise statuses.misnamed(meta["name"], name)
     version = preconditions.version_of(new)
     if version and version != int(was["resourceVersion"]):
         raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
