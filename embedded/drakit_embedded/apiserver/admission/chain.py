@@ -22,6 +22,8 @@ from drakit_embedded.apiserver.admission import (
     toleration_seconds,
 )
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster, Operation
+from drakit_embedded.apiserver.admission.policies import param_access
+from drakit_embedded.apiserver.admission.policies.plugin import Policies
 from drakit_embedded.apiserver.admission.webhooks.plugin import Webhooks
 from drakit_embedded.apiserver.authorization.rbac_rules import GROUP
 
@@ -31,6 +33,10 @@ _PODS = frozenset({("", "pods")})
 _SLICES = frozenset({("resource.k8s.io", "resourceslices")})
 _VOLUME_CLAIMS = frozenset({("", "persistentvolumeclaims")})
 _POLICY = frozenset((GROUP, plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"))
+_POLICIES, _BINDINGS = (
+    frozenset(("admissionregistration.k8s.io", f"{phase}admission{kind}") for phase in ("mutating", "validating"))
+    for kind in ("policies", "policybindings")
+)
 _SIGNING_REQUESTS = frozenset({("certificates.k8s.io", "certificatesigningrequests")})
 _TRUST_BUNDLES = frozenset({("certificates.k8s.io", "clustertrustbundles")})
 _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
@@ -59,6 +65,8 @@ MUTATING: tuple[Plugin, ...] = (
     Plugin(certificates.name_requester, _on("CREATE"), _SIGNING_REQUESTS),
 )
 VALIDATING: tuple[Plugin, ...] = (
+    Plugin(param_access.validate_policy, _on("CREATE", "UPDATE"), _POLICIES),
+    Plugin(param_access.validate_binding, _on("CREATE", "UPDATE"), _BINDINGS),
     Plugin(limit_ranger.validate, _on("CREATE"), _PODS),
     Plugin(limit_ranger.validate, _on("CREATE", "UPDATE"), _VOLUME_CLAIMS),
     Plugin(priority.validate_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
@@ -71,6 +79,8 @@ VALIDATING: tuple[Plugin, ...] = (
 # Charged is only what nobody else refuses.
 QUOTA = Plugin(resource_quota.validate, _on("CREATE", "UPDATE"))
 _EVERY_OPERATION = _on("CREATE", "UPDATE", "DELETE", "CONNECT")
+# What policies may change; of what is deleted, there is nothing to change.
+_MUTABLE = _on("CREATE", "UPDATE", "CONNECT")
 
 
 class Chain:
@@ -98,9 +108,18 @@ class Admission:
     """The mutating and validating chains of one server."""
 
     def __init__(self) -> None:
-        webhooks = Webhooks()
-        self._mutating = Chain((*MUTATING, Plugin(webhooks.admit, _EVERY_OPERATION)))
-        self._validating = Chain((*VALIDATING, Plugin(webhooks.validate, _EVERY_OPERATION), QUOTA))
+        policies, webhooks = Policies(), Webhooks()
+        self._mutating = Chain(
+            (*MUTATING, Plugin(policies.admit, _MUTABLE), Plugin(webhooks.admit, _EVERY_OPERATION)),
+        )
+        self._validating = Chain(
+            (
+                *VALIDATING,
+                Plugin(policies.validate, _EVERY_OPERATION),
+                Plugin(webhooks.validate, _EVERY_OPERATION),
+                QUOTA,
+            )
+        )
 
     def admit(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Run the mutating plugins, before the rules of the kind; they may change ``attributes.object``.

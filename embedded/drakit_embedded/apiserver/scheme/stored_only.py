@@ -37,7 +37,12 @@ ACTED_ON: dict[str, frozenset[str]] = {
     "apiextensions.k8s.io": frozenset({"customresourcedefinitions"}),
     "apps": frozenset({"controllerrevisions", "daemonsets", "deployments", "replicasets"}),
     "events.k8s.io": frozenset({"events"}),
-    "admissionregistration.k8s.io": frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}),
+    "admissionregistration.k8s.io": frozenset(
+        {
+            *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations"),
+            *("validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations"),
+        }
+    ),
     "certificates.k8s.io": frozenset({"podcertificaterequests"}),
     "networking.k8s.io": frozenset({"ingressclasses", "ingresses", "ipaddresses"}),
     "rbac.authorization.k8s.io": frozenset({"clusterrolebindings", "clusterroles", "rolebindings", "roles"}),
@@ -51,7 +56,6 @@ ACTED_ON: dict[str, frozenset[str]] = {
 }
 
 _NO_PODS = Unused("controllers", "no pods are made for it")
-_NO_ADMISSION = Unused("apiserver", "no request is checked or changed by it")
 _NO_FLOWS = Unused("apiserver", "no request waits or is refused because of it")
 _NO_VOLUMES = Unused("controllers", "no volume is made or bound")
 
@@ -76,10 +80,6 @@ STORED_ONLY: dict[tuple[str, str], Unused] = {
     ("storage.k8s.io", "csidrivers"): Unused("kubelet", "no volume is mounted by it"),
     ("storage.k8s.io", "csistoragecapacities"): Unused("scheduler", "pods are placed without looking at it"),
     ("storage.k8s.io", "storageclasses"): _NO_VOLUMES,
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): _NO_ADMISSION,
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"): _NO_ADMISSION,
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _NO_ADMISSION,
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): _NO_ADMISSION,
     ("node.k8s.io", "runtimeclasses"): Unused("apiserver", "pods get neither overhead nor node selectors from it"),
     ("resource.k8s.io", "resourcepoolstatusrequests"): Unused("controllers", "no controller answers it"),
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): _NO_FLOWS,
