@@ -18,6 +18,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -63,6 +64,11 @@ var others = []func(*runtime.Scheme) error{
 	eventsv1.AddToScheme, flowcontrolv1.AddToScheme, networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme,
 	rbacv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
 	storagemigrationv1.AddToScheme,
+	// Of this version only the kind of a subresource.
+	func(scheme *runtime.Scheme) error {
+		scheme.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
+		return nil
+	},
 }
 
 // Types that decode themselves.

@@ -304,14 +304,17 @@ async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
     named = obj.get("metadata")
     statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
-    return await _scaled(call, lambda: obj, intent)
+    return await _scaled(call, lambda: scales.read(call.served, obj), intent)
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
-    intent = call.intent("PatchOptions", "scale")
     patches.check_type(call.content_type, call.served.kind)
+    intent = call.intent("PatchOptions", "scale", applying=patches.type_of(call.content_type) == "apply")
     patch = patches.parse(await call.body(), call.content_type)
-    return await _scaled(call, lambda: patches.plain(scales.scale(call.served, call.record()), patch), intent)
+    if patch.type == "apply" and call.served.kind.definition is not None:
+        force = call.query.flag("force")
+        raise scales.refuse_apply(call.served, call.record(), patch.content, call.writer("scale"), force=force)
+    return await _scaled(call, lambda: scales.patched(call.served, call.record(), patch), intent)
 
 
 async def _scaled(call: Call, wanted: Callable[[], Object], intent: Intent) -> web.StreamResponse:

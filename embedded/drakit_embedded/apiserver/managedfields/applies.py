@@ -43,6 +43,8 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
     kind = writer.kind
     _check(kind, config)
     live = shown = completed(stored or {}, kind, kind.api_version)
+    if kind.definition is not None and stored is not None and (wrong := typechecks.faults(live, kind)):
+        raise statuses.StatusError(500, "", f"failed to create typed live object ({_named(kind, live)}): {wrong}")
     if kind.kind in KINDS and kind.definition is None:
         # Objects in raw extensions are compared as values, and encoded anew only if they changed.
         live, config = print_sorted(completed(shown, kind, kind.api_version)), print_sorted(config)

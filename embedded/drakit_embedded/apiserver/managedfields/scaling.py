@@ -7,7 +7,8 @@ k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go.
 from __future__ import annotations
 
 from drakit_embedded.apiserver.managedfields import entries, fieldsets
-from drakit_embedded.apiserver.managedfields.entries import UPDATE, Entry, Identity
+from drakit_embedded.apiserver.managedfields.conflicts import Conflicts
+from drakit_embedded.apiserver.managedfields.entries import APPLY, UPDATE, Entry, Identity
 from drakit_embedded.apiserver.managedfields.updates import Writer
 
 _SCALE_VERSION = "autoscaling/v1"
@@ -29,6 +30,13 @@ def after(writer: Writer, current: list[Entry], *, before: int, now: int, path: 
         entry = entries.made(owner, version, fieldsets.of([replicas]), None)
         found[entries.identity(entry)] = entry
     return entries.in_order(list(found.values()))
+
+
+def owners(writer: Writer, current: list[Entry], path: tuple[str, ...]) -> Conflicts:
+    """Find who else owns the replicas, as seen in a Scale."""
+    replicas, me = tuple(f"f:{key}" for key in path), writer.identity(APPLY)
+    theirs = [_in_scale(entry) for entry in current if _owns(entry, replicas) and entries.identity(entry) != me]
+    return {who: fieldsets.of([("f:spec", "f:replicas")]) for who in sorted(theirs, key=entries.name)}
 
 
 def _owns(entry: Entry, replicas: tuple[str, ...]) -> bool:

@@ -226,13 +226,13 @@ def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
     try:
         read = reader.incoming(found)
     except statuses.StatusError as error:
-        raise _unreadable(error, kind, patch, shown, refused) from None
+        raise _converted(error, kind, patch, shown, refused) from None
     if refused:
-        raise _refused(kind, patch, shown, _STRICT + ", ".join(refused))
+        raise unreadable(kind, patch, shown, _STRICT + ", ".join(refused))
     return read
 
 
-def _unreadable(
+def _converted(
     error: statuses.StatusError, kind: Kind, patch: Patch, found: Object, complaints: Sequence[str]
 ) -> statuses.StatusError:
     """Turn the 400 of a body into the 422 of a patch, whose result cannot be read."""
@@ -242,10 +242,11 @@ def _unreadable(
     why = error.message.removeprefix(match[0])
     if complaints and why.startswith(_STRICT):
         why = _STRICT + ", ".join([*complaints, why.removeprefix(_STRICT)])
-    return _refused(kind, patch, found, why)
+    return unreadable(kind, patch, found, why)
 
 
-def _refused(kind: Kind, patch: Patch, found: Object, why: str) -> statuses.StatusError:
+def unreadable(kind: Kind, patch: Patch, found: Object, why: str) -> statuses.StatusError:
+    """Build the 422 for a patch whose result cannot be read."""
     if patch.type == "strategic":
         shown, why = formatted(strategic.leftover(patch.content)), _of_converter(why)
     else:

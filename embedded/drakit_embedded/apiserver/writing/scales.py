@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
-
-import msgspec
 
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.managedfields import scaling
+from drakit_embedded.apiserver.managedfields import conflicts, scaling
+from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.custom import scale_rules
+from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Cause
+from drakit_embedded.apiserver.statuses import Cause, StatusError
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies, selector_texts
-from drakit_embedded.apiserver.writing import preconditions, writes
+from drakit_embedded.apiserver.writing import patches, preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
-
-class _Metadata(msgspec.Struct):
-    uid: str | None = None
-    resourceVersion: str | None = None
-
-
-class _Spec(msgspec.Struct):
-    replicas: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] | None = None
-
-
-class _Shape(msgspec.Struct):
-    """What a Scale can set, with the metadata that identifies the object."""
-
-    metadata: _Metadata | None = None
-    spec: _Spec | None = None
+# The kind of the subresource, which is of no group's resources.
+_SCALE = Kind("autoscaling", "v1", "scales", "Scale", namespaced=True)
+_UNREADABLE = 'Scale in version "v1" cannot be handled as a Scale: '
 
 
 def scale(served: Served, record: Record, *, found: bool = True) -> Object:
@@ -76,8 +63,25 @@ def _selector(spec: Object) -> Object:
     return {"matchLabels": selector} if is_plain else selector
 
 
+def read(served: Served, obj: Object) -> Object:
+    """Decode the Scale in a body; 400 if it is none."""
+    if served.kind.definition is not None and (obj.get("kind"), obj.get("apiVersion")) != ("Scale", _SCALE.api_version):
+        raise statuses.bad_request('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
+    return structures.decode(bodies.typed(obj, _SCALE), _SCALE, "Ignore")[0]
+
+
+def patched(served: Served, record: Record, patch: patches.Patch) -> Object:
+    """Apply a patch to the Scale of an object; 422 if what comes out is none."""
+    found = patches.plain(scale(served, record), patch)
+    shown = dict(found)
+    try:
+        return read(served, found)
+    except statuses.StatusError as error:
+        raise patches.unreadable(_SCALE, patch, shown, error.message.removeprefix(_UNREADABLE)) from None
+
+
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
-    """Set the replicas; the Scale as it is then. Admission sees Scales, not the whole object.
+    """Set the replicas to those of a Scale; the Scale as it is then. Admission sees Scales, not the whole object.
 
     ScaleREST.Update of k8s.io/kubernetes/pkg/registry/apps/deployment/storage/storage.go.
     """
@@ -85,18 +89,18 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.absent(kind.plural, kind.group, name)
-    bodies.shaped(wanted, _Shape, "Scale")
     before = _plain(scale(served, record, found=False))
     request = intent.attributes("UPDATE", kind, key, wanted, before, "scale")
     api.admission.admit(request, api)
-    given = bodies.shaped(wanted, _Shape, "Scale")
-    replicas, meta = (given.spec or _Spec()).replicas or 0, given.metadata or _Metadata()
+    # A webhook may have changed it to anything.
+    wanted = structures.decode(wanted, _SCALE, "Ignore")[0]
+    replicas, meta = (wanted.get("spec") or {}).get("replicas") or 0, wanted.get("metadata") or {}
     if replicas < 0 and kind.definition is None:
         message = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise statuses.invalid("Scale", "autoscaling", name, [Cause("FieldValueInvalid", "spec.replicas", message)])
 
     def change(obj: Object) -> Object:
-        preconditions.check_update(kind, obj, uid=meta.uid)
+        preconditions.check_update(kind, obj, uid=meta.get("uid"))
         _set(obj, replicas, meta, served, intent)
         request.object = {**before, "spec": {"replicas": replicas} if replicas else {}}
         api.admission.validate(request, api)
@@ -106,13 +110,14 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
     return scale(served, changed, found=False)
 
 
-def _set(obj: Object, replicas: int, meta: _Metadata, served: Served, intent: Intent) -> None:
+def _set(obj: Object, replicas: int, meta: Object, served: Served, intent: Intent) -> None:
     """Set the replicas of an object, and who owns them."""
     path = _path(served.kind)
     # The update checks the version, as for all kinds; without one, what is stored is changed.
-    obj["metadata"]["resourceVersion"] = meta.resourceVersion or (
+    version = meta.get("resourceVersion") or (
         None if served.strategy.unconditional_update else obj["metadata"]["resourceVersion"]
     )
+    obj["metadata"]["resourceVersion"] = version
     before = _holder(obj, path).get(path[-1]) or 0
     if intent.writer is not None:
         entries = obj["metadata"].pop("managedFields", [])
@@ -124,6 +129,19 @@ def _set(obj: Object, replicas: int, meta: _Metadata, served: Served, intent: In
 def _plain(obj: Object) -> Object:
     """Leave out what says of which type an object is, as everywhere inside the server."""
     return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
+
+
+def refuse_apply(served: Served, record: Record, config: Object, writer: Writer, *, force: bool) -> StatusError:
+    """Build the refusal of an apply to the scale of a custom resource: 409 for conflicts, otherwise upstream's 500."""
+    obj, path = served.stored(record), _path(served.kind)
+    if not force and (config.get("spec") or {}).get("replicas") != _holder(obj, path).get(path[-1]):
+        fought = scaling.owners(writer, obj["metadata"].get("managedFields") or [], path)
+        if fought:
+            return conflicts.refusal(fought)
+    meta = config.get("metadata") or {}
+    where = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; autoscaling/v1, Kind=Scale"
+    why = f"request to convert CR to an invalid group/version: {_SCALE.api_version}"
+    return StatusError(500, "", f"failed to convert new object ({where}) to proper version: {why}")
 
 
 def _path(kind: Kind) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from drakit_embedded.apiserver.managedfields import reset_fields, updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme import metadata
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault
 from drakit_embedded.apiserver.storage.limits import TooLargeError
 from drakit_embedded.apiserver.storage.store import Key, Record
@@ -98,6 +99,7 @@ def create(
     """
     kind, strategy, user = served.kind, served.strategy, intent.user
     meta: ObjectMeta = obj["metadata"]
+    _check_definition(kind, obj)
     _take_off(served, obj)
     strategy.default(obj, api)
     if intent.writer is not None:
@@ -163,6 +165,13 @@ def _holding(
     """Build the context that stores an object's allocations (an IPAddress) with it; a dry run stores nothing."""
     holding = served.strategy.holding
     return _HOLDING_NOTHING if holding is None or intent.dry_run else holding(before, after, api)
+
+
+def _check_definition(kind: Kind, obj: Object) -> None:
+    """Refuse new objects of a definition that is being deleted (forbidCreateAdmission of apiextensions-apiserver)."""
+    if kind.definition is not None and kind.definition.is_terminating:
+        why = "create not allowed while custom resource definition is terminating"
+        raise statuses.forbidden(kind.plural, kind.group, obj["metadata"].get("name", ""), why)
 
 
 def _take_off(served: Served, obj: Object) -> None:
