@@ -22,9 +22,9 @@ async def settled(work: Callable[[], Awaitable[T]], seconds: float = SECONDS) ->
     """Run ``work`` until it needs no more answers; it must begin anew each time, as if the others had not been.
 
     Raises:
-        StatusError: 504 if it is not done within ``seconds``, not counting work that needs no answers.
+        StatusError: 504 if it is not done within ``seconds`` from the first question on.
     """
-    memory, began = Memory(), time.monotonic()
+    memory, until = Memory(), 0.0
     token = current.set(memory)
     try:
         while True:
@@ -32,7 +32,8 @@ async def settled(work: Callable[[], Awaitable[T]], seconds: float = SECONDS) ->
                 return await work()
             except Pending as pending:
                 questions = pending.questions
-            await _ask(memory, questions, began + seconds)
+            until = until or time.monotonic() + seconds
+            await _ask(memory, questions, until)
             memory.rewind()
     finally:
         current.reset(token)

@@ -11,6 +11,9 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
+_NO_ANSWERS: dict[tuple[Hashable, bytes], Any] = {}
+
+
 class Question(NamedTuple, Generic[A]):
     """A call to another program, whose answer somebody waits for."""
 
@@ -31,21 +34,21 @@ class Pending(Exception):
 
 
 class Memory:
-    """The memory of one request, which lasts for all of its runs."""
+    """The memory of one request, which lasts for all of its runs. Most requests have nothing to remember."""
 
     __slots__ = ("_answers", "_asked", "_made", "_recalled", "_seconds")
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[Hashable, bytes], Any] = {}
-        self._asked: dict[Hashable, int] = {}
-        # By purpose, in the order in which they were made up; and how many of them this run has recalled.
-        self._made: dict[str, list[Any]] = {}
-        self._recalled: dict[str, int] = {}
         self._seconds = 0
+        # By purpose, in the order in which they were made up; and how many of them this run has recalled.
+        self._made: dict[str, list[Any]] | None = None
+        self._recalled: dict[str, int] | None = None
+        self._answers: dict[tuple[Hashable, bytes], Any] = _NO_ANSWERS
+        self._asked: dict[Hashable, int] | None = None
 
     def rewind(self) -> None:
         """Begin another run, in which everything made up comes again from the first one on."""
-        self._recalled.clear()
+        self._recalled = None
 
     def now(self) -> int:
         """Read the clock, once: later runs are of the same time."""
@@ -55,6 +58,7 @@ class Memory:
 
     def recall(self, purpose: str, make: Callable[[], T]) -> T:
         """Return what the runs before made up at this place, or make it up."""
+        self._made, self._recalled = self._made or {}, self._recalled or {}
         made, position = self._made.setdefault(purpose, []), self._recalled.get(purpose, 0)
         self._recalled[purpose] = position + 1
         if position == len(made):
@@ -64,7 +68,8 @@ class Memory:
 
     def learn(self, question: Question[A], answer: A) -> int:
         """Remember an answer; returns how often its subject has been asked."""
-        self._answers[question.subject, question.content] = answer
+        self._answers = {**self._answers, (question.subject, question.content): answer}
+        self._asked = self._asked or {}
         times = self._asked[question.subject] = self._asked.get(question.subject, 0) + 1
         return times
 
