@@ -46,6 +46,7 @@ _REQUEST_SECONDS = 60.0
 _BUFFER_BYTES = 4 * 1024 * 1024
 # Each request under way is an open socket, and a process may have 1024 of them; watches are not counted.
 _PARALLEL_REQUESTS = 128
+_NOT_MODIFIED = 304
 # Turns of the event loop in which a socket that was shut down is noticed and closed; it takes about three.
 _CLOSING_TURNS = 100
 
@@ -207,19 +208,35 @@ class Connection:
         accept: str = "application/json",
     ) -> bytes:
         """Return the body of the answer; raise ``ApiError`` if refused, ``aiohttp.ClientError`` if nobody answers."""
-        headers = {**await self._headers(), "Accept": accept}
-        data: io.BytesIO | None = None
+        headers = {"Accept": accept}
+        data: bytes | None = None
         if body is not None:
-            data = io.BytesIO(body if isinstance(body, bytes) else msgspec.json.encode(body))
+            data = body if isinstance(body, bytes) else msgspec.json.encode(body)
             headers["Content-Type"] = content_type
+        return (await self._exchange(method, path, headers, data, params))[2]
+
+    async def newer(self, path: str, tag: str = "", *, accept: str = "application/json") -> tuple[bytes, str] | None:
+        """Read a document and its ETag; None if that still is ``tag``."""
+        headers = {"Accept": accept} | ({"If-None-Match": tag} if tag else {})
+        status, answered, raw = await self._exchange("GET", path, headers)
+        return None if status == _NOT_MODIFIED else (raw, answered.get("ETag", ""))
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        data: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> tuple[int, Mapping[str, str], bytes]:
         async with (
             self._turns,
             self._open().request(
                 method,
                 self.server + path,
-                data=data,
+                data=None if data is None else io.BytesIO(data),
                 params=params,
-                headers=headers,
+                headers={**await self._headers(), **headers},
                 server_hostname=self._server_name,
             ) as response,
         ):
@@ -229,7 +246,7 @@ class Connection:
             if self.on_warning is not None:
                 for header in response.headers.getall("Warning", ()):
                     self.on_warning(_warning(header))
-            return raw
+            return response.status, response.headers, raw
 
     async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Object:
         """Send as ``request`` does, and decode the answer; ``UnreadableError`` if that is not possible."""

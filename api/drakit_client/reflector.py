@@ -28,6 +28,8 @@ Key = tuple[str, str]
 # told in the log, with the object, and called again at the object's next change: no object may end a component.
 # Objects are of the kind that is followed: handlers name it.
 Handler = Callable[[Any, Any], None]
+# Makes what is stored of an object as the server sent it, which it may change in place.
+Transform = Callable[[Object], Object]
 
 _BACKOFF = Backoff(0.05, 5.0)
 # As in client-go (tools/cache/reflector.go, handleAnyWatch): one that ends so soon, without any event, has failed.
@@ -54,6 +56,7 @@ class Reflector:
         label_selector: str = "",
         field_selector: str = "",
         on_change: Iterable[Handler] = (),
+        transform: Transform | None = None,
     ) -> None:
         self.resource = resource
         self.store: dict[Key, Any] = {}
@@ -63,6 +66,7 @@ class Reflector:
         self._label_selector = label_selector
         self._field_selector = field_selector
         self._handlers = list(on_change)
+        self._transform = transform
         self._told: set[tuple[str, str, str]] = set()
         self._synced = asyncio.Event()
         self._forgotten = 0  # how often in a row no version has been known since the last list
@@ -74,6 +78,11 @@ class Reflector:
     def on_change(self, handler: Handler) -> None:
         """Call ``handler(old, new)`` for every later change."""
         self._handlers.append(handler)
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first list is in the store."""
+        return self._synced.is_set()
 
     async def synced(self) -> None:
         """Wait until the first list is in the store and its handlers have run."""
@@ -148,6 +157,8 @@ class Reflector:
         elif old is not None and old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
             return
         else:
+            if self._transform is not None:
+                new = self._transform(new)
             self.store[key] = new
         if old is None and new is None:
             return

@@ -23,7 +23,14 @@ _BACKOFF = Backoff(0.005, 16.0)
 
 
 class NotYet(Exception):
-    """A key cannot be brought in order yet; the message says what is missing."""
+    """A key cannot be brought in order yet; the message says what is missing.
+
+    It is logged at ``level``: DEBUG for what is in order and may last.
+    """
+
+    def __init__(self, message: str, *, level: int = logging.INFO) -> None:
+        super().__init__(message)
+        self.level = level
 
 
 # What an API server that is away, overloaded or ahead of our caches answers; anything else is a bug of ours.
@@ -129,6 +136,7 @@ class WorkQueue(Generic[K]):
 
     async def _log(self, key: K, error: Exception, delay: float) -> None:
         if isinstance(error, _EXPECTED):
-            log.info("%s %s: %s; again in %.3f s", self._name, key, str(error) or type(error).__name__, delay)
+            level = error.level if isinstance(error, NotYet) else logging.INFO
+            log.log(level, "%s %s: %s; again in %.3f s", self._name, key, str(error) or type(error).__name__, delay)
         else:
             log.error("%s %s failed; again in %.3f s", self._name, key, delay, exc_info=error)
