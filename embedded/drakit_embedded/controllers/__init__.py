@@ -8,8 +8,8 @@ one connection: events come in from the API server, changed objects go back to i
   ``ownership`` say which are whose;
 - ``services`` with ``service_endpoints``: what stands behind Services;
 - ``policies``: the status of admission policies;
-- ``garbage``, ``podgc``, ``namespaces``, ``resource_quotas``, ``cluster_roles``; ``discovery`` finds the kinds that
-  some of them are for.
+- ``garbage``, ``podgc``, ``namespaces``, ``resource_quotas``, ``cluster_roles``; ``kinds`` finds and follows the kinds
+  that some of them are for.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from drakit_embedded.controllers.cluster_roles import ClusterRoleAggregation
 from drakit_embedded.controllers.daemonsets import DaemonSetController
 from drakit_embedded.controllers.deployments import DeploymentController
 from drakit_embedded.controllers.device_taints import DeviceTaintEviction
-from drakit_embedded.controllers.garbage import GarbageCollector
+from drakit_embedded.controllers.garbage.collector import GarbageCollector
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.controllers.namespaces import NamespaceController
+from drakit_embedded.controllers.kinds.following import Kinds
+from drakit_embedded.controllers.namespaces.controller import NamespaceController
 from drakit_embedded.controllers.podgc import PodGarbageCollector
 from drakit_embedded.controllers.policies import PolicyStatusController
 from drakit_embedded.controllers.replicasets import ReplicaSetController
@@ -59,24 +60,26 @@ async def run(
     """Run all controllers until cancelled; ``ready`` is set once all but the garbage collector have filled caches.
 
     ``gates`` are those of the API server, ``root_ca`` (PEM) is what ``kube-root-ca.crt`` holds in each namespace. The
-    garbage collector lists and watches every kind there is: it does so ``garbage_delay`` seconds after the others.
+    garbage collector lists and watches every kind there is: it does so ``garbage_delay`` seconds after the others. From
+    then on, kinds that come or go are followed.
     """
     informers = Informers(connection)
     features = ClaimFeatures()
     if gates is not None:
         features = ClaimFeatures(gates.enabled("DRAAdminAccess"), gates.enabled("DRAPrioritizedList"))
-    garbage = GarbageCollector(informers)
+    kinds = Kinds(informers)
+    garbage = GarbageCollector(informers, kinds)
     controllers: list[_Controller] = [
         ResourceClaimController(informers, features),
         ReplicaSetController(informers),
         DeploymentController(informers),
         DaemonSetController(informers),
         ServiceController(informers),
-        NamespaceController(informers, root_ca=root_ca),
+        NamespaceController(informers, kinds, root_ca=root_ca),
         PodGarbageCollector(informers),
         ClusterRoleAggregation(informers),
         PolicyStatusController(informers),
-        ResourceQuotaController(informers, extended=gates is None or gates.enabled("DRAExtendedResource")),
+        ResourceQuotaController(informers, kinds, extended=gates is None or gates.enabled("DRAExtendedResource")),
     ]
     if gates is None or gates.enabled("DRADeviceTaints"):
         rules = gates is None or gates.enabled("DRADeviceTaintRules")
@@ -89,8 +92,9 @@ async def run(
         if ready is not None:
             ready.set()
         await asyncio.sleep(garbage_delay)
-        await _until_it_answers(garbage.discover)
+        await _until_it_answers(kinds.start)
         await informers.synced()
+        tasks.create_task(kinds.run())
         tasks.create_task(garbage.run())
 
 

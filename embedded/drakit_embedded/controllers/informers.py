@@ -12,7 +12,18 @@ from typing import Any
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.reflector import Key, Reflector, key_of
-from drakit_client.resources import Resource
+from drakit_client.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+
+
+def _without_schemas(crd: Object) -> Object:
+    """Leave out of a definition what makes it large, and no controller reads."""
+    crd["metadata"].pop("managedFields", None)
+    for version in crd["spec"]["versions"]:
+        version.pop("schema", None)
+    return crd
+
+
+_TRANSFORMS = {CUSTOM_RESOURCE_DEFINITIONS: _without_schemas}
 
 
 class Index:
@@ -51,16 +62,41 @@ class Informers:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._reflectors: dict[Resource, Reflector] = {}
+        self._running: dict[Resource, asyncio.Task[None]] = {}
+        # Those that ``stop`` ends.
+        self._passing: set[Resource] = set()
         self._tasks: asyncio.TaskGroup | None = None
 
     def reflector(self, resource: Resource) -> Reflector:
         """Find or start the shared reflector of a resource in all namespaces."""
+        self._passing.discard(resource)
+        return self._find(resource)
+
+    def passing(self, resource: Resource) -> Reflector:
+        """Find or start the reflector of a kind that was discovered: unless others rely on it, ``stop`` ends it."""
+        if resource not in self._reflectors:
+            self._passing.add(resource)
+        return self._find(resource)
+
+    def stop(self, resource: Resource) -> None:
+        """End the reflector of a kind that is withdrawn; for those who have it, it stays as it is."""
+        if resource in self._passing:
+            self._passing.discard(resource)
+            del self._reflectors[resource]
+            if (task := self._running.pop(resource, None)) is not None:
+                task.cancel()
+
+    def _find(self, resource: Resource) -> Reflector:
         reflector = self._reflectors.get(resource)
         if reflector is None:
-            reflector = self._reflectors[resource] = Reflector(self.connection, resource)
+            transform = _TRANSFORMS.get(resource)
+            reflector = self._reflectors[resource] = Reflector(self.connection, resource, transform=transform)
             if self._tasks is not None:
-                self._tasks.create_task(reflector.run())
+                self._start(self._tasks, reflector)
         return reflector
+
+    def _start(self, tasks: asyncio.TaskGroup, reflector: Reflector) -> None:
+        self._running[reflector.resource] = tasks.create_task(reflector.run())
 
     def index(self, resource: Resource, values: Callable[[Any], Iterable[Hashable]]) -> Index:
         """Create an index; ask for it before registering handlers that read it, so that it is up to date in them."""
@@ -71,7 +107,7 @@ class Informers:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             for reflector in self._reflectors.values():
-                tasks.create_task(reflector.run())
+                self._start(tasks, reflector)
 
     async def synced(self) -> None:
         """Wait until every reflector that exists now has its first list."""

@@ -6,6 +6,7 @@ there before the quota. Follows k8s.io/kubernetes/pkg/controller/resourcequota.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,15 +15,19 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ResourceClaim
 from drakit_client.reflector import Key, Reflector, key_of
 from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, Resource
-from drakit_client.work_queue import WorkQueue
-from drakit_embedded.controllers import discovery
+from drakit_client.work_queue import NotYet, WorkQueue
 from drakit_embedded.controllers.informers import Informers
+from drakit_embedded.controllers.kinds.discovery import Discovered
+from drakit_embedded.controllers.kinds.following import Kinds
 from drakit_embedded.quota import amounts, scopes
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
+from drakit_embedded.quota.names import is_count
 
 _RESYNC_SECONDS = 300.0
+# What a kind must be capable of to be counted (GetQuotableResources).
+_VERBS = ("create", "list", "watch", "delete")
 
 
 class _Surroundings:
@@ -50,8 +55,8 @@ class _Surroundings:
 class ResourceQuotaController:
     """Copies ``spec.hard`` of quotas to ``status.hard``, and keeps ``status.used`` up to date."""
 
-    def __init__(self, informers: Informers, *, extended: bool = True) -> None:
-        self._informers = informers
+    def __init__(self, informers: Informers, kinds: Kinds, *, extended: bool = True) -> None:
+        self._informers, self._kinds = informers, kinds
         self._connection = informers.connection
         self._around = _Surroundings(informers, extended=extended)
         self._quotas = informers.reflector(RESOURCE_QUOTAS)
@@ -60,20 +65,29 @@ class ResourceQuotaController:
         # The kinds that are counted: pods and claims always, others from the first quota that limits them.
         self._counted: dict[tuple[str, str], Reflector] = {}
         for resource in (PODS, RESOURCE_CLAIMS):
-            self._count(resource)
-        self._kinds: dict[tuple[str, str], Resource] = {}
+            self._count(resource, informers.reflector(resource))
+        self._served = Discovered()
+        kinds.on_change(self._follow)
 
     async def run(self) -> None:
         """Reconcile until cancelled; the reflectors must be synced."""
         await self._queue.run()
 
-    def _count(self, resource: Resource) -> Reflector:
-        reflector = self._counted.get((resource.group, resource.plural))
-        if reflector is None:
-            reflector = self._counted[resource.group, resource.plural] = self._informers.reflector(resource)
+    def _count(self, resource: Resource, reflector: Reflector) -> Reflector:
+        if self._counted.get((resource.group, resource.plural)) is not reflector:
+            self._counted[resource.group, resource.plural] = reflector
             judge = evaluator(resource.group, resource.plural, self._around)
             reflector.on_change(partial(self._object_changed, each=judge.counts_status))
         return reflector
+
+    def _follow(self, found: Discovered) -> None:
+        """Count anew for the quotas on kinds that may have come or gone."""
+        if found is self._served:
+            return
+        self._served = found
+        for key, quota in self._quotas.store.items():
+            if any(is_count(name) for name in (quota.get("spec") or {}).get("hard") or ()):
+                self._queue.add(key)
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
         if new is None:
@@ -116,8 +130,9 @@ class ResourceQuotaController:
             matching = judge.matching(names)
             if not matching:
                 continue
-            reflector = self._count(resource)
-            await reflector.synced()
+            reflector = self._count(resource, self._informers.passing(resource))
+            if not reflector.has_synced:
+                raise NotYet(f"{resource.plural} are not listed yet", level=logging.DEBUG)
             found = self._used(judge, quota, reflector)
             total = amounts.added(total, {name: found.get(name, amounts.NOTHING) for name in matching})
         return total
@@ -132,14 +147,10 @@ class ResourceQuotaController:
 
     async def _resources(self, names: list[str]) -> list[Resource]:
         """List the kinds that may count for some of the names; for ``count/...`` names, discovery is asked again."""
-        if not self._kinds or any(name.startswith("count/") for name in names):
-            found = await discovery.deletable(self._connection)
-            self._kinds = {
-                (kind.group, kind.plural): kind
-                for kind in found
-                if kind.namespaced and is_counted(kind.group, kind.plural)
-            }
-        return list(self._kinds.values())
+        found = self._served
+        if not found.kinds or any(is_count(name) for name in names):
+            found = await self._kinds.now()
+        return [kind for kind in found.supporting(*_VERBS) if kind.namespaced and is_counted(kind.group, kind.plural)]
 
 
 def _phase(obj: Object) -> object:

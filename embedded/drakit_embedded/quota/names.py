@@ -48,6 +48,11 @@ def count_of(group: str, plural: str) -> str:
     return f"{_GROUPLESS}{plural}.{group}" if group else f"{_GROUPLESS}{plural}"
 
 
+def is_count(name: str) -> bool:
+    """Check whether it counts the objects of a kind, as ``count_of`` names them."""
+    return name.startswith(_GROUPLESS)
+
+
 def is_huge_pages(name: str) -> bool:
     """Check whether it is huge pages of one size."""
     return name.startswith(HUGE_PAGES)

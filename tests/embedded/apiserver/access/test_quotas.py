@@ -111,6 +111,10 @@ async def test_many_at_once_share_what_there_is(connection: Connection, until: A
 
 
 async def test_what_goes_is_given_back(connection: Connection, until: Any) -> None:
+    async def is_furnished() -> bool:
+        return bool((await connection.list(resources.CONFIG_MAPS, "default"))["items"])
+
+    await until(is_furnished)
     await limit(connection, until, gold=2, pods=1, configmaps=2)
     await make(connection, claim("c", exactly("gold", count=2)))
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
