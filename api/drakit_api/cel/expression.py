@@ -64,4 +64,4 @@ class Expression:
         except RecursionError:
             raise CelRuntimeError("operation cancelled: values nest too deep") from None
         except Panic as panic:
-            raise CelRuntimeError(f"internal error: runtime error: {panic}") from None
+            raise CelRuntimeError(f"internal error: {panic}") from None

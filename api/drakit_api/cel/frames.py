@@ -18,12 +18,14 @@ class Layout:
     """The places of an environment's variables.
 
     ``fields`` are those of fields that lie in the frame beside their variable. The values of ``certain`` variables are
-    of the types that they are declared with, all the way down; those of others need not be.
+    of the types that they are declared with, all the way down; those of others need not be. The value of one that is
+    ``fallible`` may be ``Failed``.
     """
 
     variables: Mapping[str, int]
     fields: Mapping[tuple[str, str], int] = field(default_factory=dict)
     certain: frozenset[str] = frozenset()
+    fallible: frozenset[str] = frozenset()
 
     @property
     def first_local(self) -> int:

@@ -133,4 +133,4 @@ def _evaluated(run: Closure, frame: list[Any]) -> Any:
     except RecursionError:
         raise CelRuntimeError("operation cancelled: values nest too deep") from None
     except Panic as panic:
-        raise CelRuntimeError(f"internal error: runtime error: {panic}") from None
+        raise CelRuntimeError(f"internal error: {panic}") from None

@@ -14,7 +14,7 @@ from drakit_api.cel.checking.environment import TYPE_NAMES, Environment, Tables,
 from drakit_api.cel.cost.ranges import Path, Range
 from drakit_api.cel.declared import Declared, DeclaredStructs, size
 from drakit_api.cel.errors import CelCompileError
-from drakit_api.cel.frames import Layout, layout
+from drakit_api.cel.frames import Layout
 from drakit_api.cel.program import Program
 from drakit_api.cel.syntax.tree import Ident, Node
 from drakit_api.cel.syntax.visitor import walk
@@ -22,7 +22,8 @@ from drakit_api.cel.values import types
 from drakit_api.cel.values.types import Type
 
 _SELF, _OLD = "self", "oldSelf"
-LAYOUT: Final[Layout] = layout((_SELF, _OLD))
+_WRONG_TYPE = {"bool": "cel expression must evaluate to a bool", "string": "must evaluate to a string"}
+LAYOUT: Final = Layout({_SELF: 1, _OLD: 2}, fallible=frozenset({_SELF, _OLD}))
 
 
 class RuleCompiler:
@@ -46,8 +47,7 @@ class RuleCompiler:
         """Check an expression, in which ``oldSelf`` may be ``optional``. Raises ``CelCompileError``."""
         checked = compiler.checked(expression, self._environment(optional=optional, stored=stored))
         if checked.result != wanted:
-            article = "a bool" if wanted == types.BOOL else "a string"
-            raise CelCompileError(f"must evaluate to {article}")
+            raise CelCompileError(_WRONG_TYPE[wanted.kind])
         return checked.tree
 
     def greatest_cost(self, tree: Node) -> int:

@@ -139,7 +139,7 @@ class _Check:
             cost = compiler.greatest_cost(tree)
         except CelCompileError as error:
             self._charge("rule", at, 0)
-            self.found.append(errors.invalid(f"{at}.rule", _shown(rule), _detail(error)))
+            self.found.append(errors.invalid(f"{at}.rule", _shown(rule), str(error)))
         else:
             self._charge("rule", at, min(cost * cardinality, MAX))
             self._message(compiler, rule, at, optional=optional)
@@ -220,12 +220,6 @@ def _most_elements(schema: Structural) -> int | None:
 
 def _multiplied(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else min(left * right, MAX)
-
-
-def _detail(error: CelCompileError) -> str:
-    """Return why a rule is refused."""
-    detail = str(error)
-    return f"cel expression {detail}" if detail.startswith("must evaluate") else detail
 
 
 def _too_expensive(what: str, cost: int, limit: int) -> str:

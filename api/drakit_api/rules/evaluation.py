@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from drakit_api.cel.errors import CelCompileError, CelRuntimeError, OutOfBudget
 from drakit_api.cel.program import Meter, Program
 from drakit_api.cel.values.types import BOOL, STRING
-from drakit_api.cel.values.values import NONE, Optional
+from drakit_api.cel.values.values import NONE, Failed, Optional
 from drakit_api.golang.gofloats import general
 from drakit_api.golang.gostrings import quote
 from drakit_api.rules.before import Before
@@ -101,7 +101,7 @@ class CompiledRule:
             run.found.append(self._invalid(at, f"rule compile error: {self._problem}"))
             return
         old = place.old
-        if self.is_optional:
+        if self.is_optional and type(old) is not Failed:
             old = NONE if old is None else Optional(old)
         try:
             holds = self._program.evaluate((place.new, old), run.meter)
@@ -109,7 +109,7 @@ class CompiledRule:
             run.found.append(self._invalid(at, SPENT))
             raise Stop from None
         except CelRuntimeError as error:
-            self.failed(run, at, str(error))
+            self._failed(run, at, str(error))
             return
         if holds is not True:
             self._report(run, place, old)
@@ -121,7 +121,7 @@ class CompiledRule:
     def _text(self) -> str:
         return (self._rule.message or self._rule.rule).strip()
 
-    def failed(self, run: Run, at: str, error: str) -> None:
+    def _failed(self, run: Run, at: str, error: str) -> None:
         """Report a rule whose evaluation fails."""
         if error.startswith("no such overload"):
             reason = "call arguments did not match a supported operator, function or macro signature for rule"
@@ -152,7 +152,7 @@ class CompiledRule:
         if message is None or (old is None and uses_old_self(message.tree)):
             return ""
         try:
-            made = str(message.evaluate((new, old), run.meter)).strip()
+            made = message.evaluate((new, old), run.meter)
         except OutOfBudget:
             spent = "messageExpression evaluation failed due to running out of cost budget"
             raise _Unusable(f"{spent}, no further validation rules will be run") from None
@@ -161,7 +161,8 @@ class CompiledRule:
                 reason = "no further validation rules will be run due to call cost exceeds limit for messageExpression"
                 raise _Unusable(f"{reason}: {quote(self._rule.message_expression)}") from None
             return ""
-        return made if "\n" not in made and len(made.encode()) <= _LONGEST_MESSAGE else ""
+        text = made.strip() if type(made) is str else ""
+        return text if "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE else ""
 
 
 class _Unusable(Exception):

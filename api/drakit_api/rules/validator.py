@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.program import Meter
+from drakit_api.cel.values.values import Failed
 from drakit_api.rules.before import Before
 from drakit_api.rules.compilation import RuleCompiler
 from drakit_api.rules.evaluation import NOWHERE, SPENT, CompiledRule, Place, Run, Stop, Warn
@@ -102,20 +103,18 @@ class _Level:
             run.found.append(errors.invalid(at, self._schema.type, SPENT))
             raise Stop
         old = before.value if self._compares else None
-        rules = [rule for rule in self._compiled if old is not None or not rule.compares or rule.is_optional]
-        try:
-            place = Place(value, self._converted(value), self._converted(old), path, before)
-        except CelRuntimeError as error:
-            for rule in rules:
-                rule.failed(run, at, str(error))
-            return
-        for rule in rules:
-            rule.evaluate(run, place)
+        place = Place(value, self._converted(value), self._converted(old), path, before)
+        for rule in self._compiled:
+            if old is not None or not rule.compares or rule.is_optional:
+                rule.evaluate(run, place)
 
     def _converted(self, value: Any) -> Any:
-        """Return a value as expressions see it."""
+        """Return a value as expressions see it, or why they cannot."""
         convert = self._conversion
-        return value if value is None or convert is None else convert(value)
+        try:
+            return value if value is None or convert is None else convert(value)
+        except CelRuntimeError as error:
+            return Failed(CelRuntimeError, str(error))
 
     @functools.cached_property
     def _conversion(self) -> Callable[[Any], Any] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -17,12 +18,13 @@ from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import conversions
 from drakit_api.cel.values.equality import equal
 from drakit_api.cel.values.keys import has_key
-from drakit_api.cel.values.values import Associative, Duration, Lazy, Level, Timestamp
+from drakit_api.cel.values.values import Associative, Duration, Fragile, Lazy, Level, Timestamp
 from drakit_api.rules.names import escaped
 from drakit_api.rules.schema_types import with_metadata
 from drakit_api.structural.schema import Structural
 from drakit_api.structural.string_formats.times import duration
 
+_NOT_FOR_URLS = re.compile("[^A-Za-z0-9_=-]")
 # Makes a value of CEL from one of JSON that is not null.
 Conversion = Callable[[Any], Any]
 
@@ -69,10 +71,15 @@ def _datetime(text: Any) -> Any:
 
 
 def _bytes(text: Any) -> Any:
+    """Decode base64 in its form for URLs, which the format ``byte`` does not ask for."""
+    other = _NOT_FOR_URLS.search(text)
     try:
-        return base64.b64decode(text, altchars=b"-_", validate=True)
-    except binascii.Error as error:
-        raise CelRuntimeError(f"Invalid byte formatted string {text}: {error}") from None
+        if other is None:
+            return base64.urlsafe_b64decode(text)
+    except binascii.Error:
+        pass
+    place = len(text.rstrip("=")) if other is None else other.start()
+    raise CelRuntimeError(f"Invalid byte formatted string {text}: illegal base64 data at input byte {place}")
 
 
 def _of_text(convert: Conversion) -> Conversion:
@@ -100,7 +107,12 @@ def _list(schema: Structural) -> Conversion | None:
 def _converted(value: Any, convert: Conversion | None) -> Iterable[Any]:
     if type(value) is not list:
         raise CelRuntimeError("invalid data, expected an array for the provided schema with type=array")
-    return value if convert is None else [None if each is None else convert(each) for each in value]
+    if convert is None:
+        return value
+    try:
+        return [None if each is None else convert(each) for each in value]
+    except CelRuntimeError:
+        return Fragile(value, convert)
 
 
 def _object(schema: Structural, *, is_resource: bool) -> Conversion | None:

@@ -69,6 +69,28 @@ def test_where_it_is_said() -> None:
     assert [field for field, _ in found(values, {"x": 1})] == ["spec[x]"]
 
 
+STANDARD = "+/=="  # base64, but not in its form for URLs
+BYTES = {"type": "string", "format": "byte"}
+ILLEGAL = f"Invalid byte formatted string {STANDARD}: illegal base64 data at input byte 0 evaluating rule"
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule", "value", "message"),
+    [
+        (BYTES, "self == b''", STANDARD, f'Invalid value: "string": {ILLEGAL}: self == b\'\''),
+        (BYTES, "true || self == b''", STANDARD, None),
+        (BYTES, "false", STANDARD, f'Invalid value: "{STANDARD}": failed rule: false'),
+        ({"type": "array", "items": BYTES}, "self[1] == b'a'", [STANDARD, "YQ=="], None),
+        ({"type": "array", "items": BYTES}, "self.exists(x, x == b'b')", [STANDARD, "YQ=="],
+         f'Invalid value: "array": {ILLEGAL}: self.exists(x, x == b\'b\')'),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_made_fails_where_it_is_used(
+    schema: dict[str, Any], rule: str, value: Any, message: str | None
+) -> None:
+    assert found(spec(ruled(schema, rule)), value) == ([("spec", message)] if message else [])
+
+
 def test_null_has_no_rules() -> None:
     validator = spec({"type": "array", "items": ruled({**INT, "nullable": True}, "false")})
     assert found(validator, [None, 1]) == [("spec[1]", "Invalid value: 1: failed rule: false")]

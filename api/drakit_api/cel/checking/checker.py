@@ -311,5 +311,6 @@ class _Checker(Visitor[Type]):
     def _condition(self, node: Comprehension, condition: Type, branch: Type) -> None:
         """Check the condition of a macro, which cel-go expands to ``condition ? step : result`` and reports as such."""
         if not self._substitution.assignable([condition], [BOOL]):
-            shown = ", ".join(str(self._resolve(t)) for t in (condition, branch, branch))
+            applied = [self._substitution.apply(t, unknown_is_dyn=True) for t in (condition, branch, branch)]
+            shown = ", ".join(map(str, applied))
             self._report(node.position, f"found no matching overload for '_?_:_' applied to '({shown})'")

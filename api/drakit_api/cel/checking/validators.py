@@ -7,6 +7,7 @@ Those that Kubernetes enables (``k8s.io/apiserver`` v0.37 ``pkg/cel/environment/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError, Problem
 from drakit_api.cel.library import conversions, regex, texts
@@ -14,10 +15,11 @@ from drakit_api.cel.syntax.tree import Call, Entry, ListLiteral, Literal, MapLit
 from drakit_api.cel.syntax.visitor import Visitor, children, constantly, walk
 from drakit_api.cel.values.types import Type, is_optional
 
-_LITERAL_CHECKS: dict[str, Callable[[str], object]] = {
-    "duration": conversions.string_to_duration,
-    "timestamp": conversions.string_to_timestamp,
-    "matches": regex.compile_pattern,
+_LITERAL_CHECKS: dict[tuple[str, type], Callable[[Any], object]] = {
+    ("duration", str): conversions.string_to_duration,
+    ("timestamp", str): conversions.string_to_timestamp,
+    ("timestamp", int): conversions.seconds_to_timestamp,
+    ("matches", str): regex.compile_pattern,
 }
 
 
@@ -49,9 +51,11 @@ class _Literals(Visitor[Iterable[Problem]]):
 
 
 def _literal_problems(node: Call) -> Iterator[Problem]:
-    check = _LITERAL_CHECKS.get(node.function)
     argument = node.arguments[0] if node.arguments else None
-    if check is None or not isinstance(argument, Literal) or not isinstance(argument.value, str):
+    if not isinstance(argument, Literal):
+        return
+    check = _LITERAL_CHECKS.get((node.function, type(argument.value)))
+    if check is None:
         return
     try:
         check(argument.value)

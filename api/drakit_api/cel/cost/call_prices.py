@@ -44,7 +44,7 @@ def size(value: Any) -> int:
     if type(value) in _SIZED:
         return len(value)
     if type(value) is Cidr:
-        return len(value.address.packed)
+        return math.ceil(value.bits / 8)
     if type(value) is Ip:
         return len(value.address.packed)
     if type(value) is Optional:

@@ -71,7 +71,7 @@ class _MeteredCompiler(Compiler):
             step = operators.index if function == "_[_]" else operators.find
             compiled: Closure = lambda frame: step(container(frame), key(frame))  # noqa: E731
             return metering.priced(compiled, 1) if function == "_[_]" else metering.priced_if_found(compiled)
-        operands = [self.visit(operand) for operand in node.operands]
+        operands = self._operands(node)
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         implementation = dispatcher(node, self._layout.certain)
         if function == "@in" and (membership := self._membership(node, operands)) is not None:
@@ -97,7 +97,7 @@ class _MeteredCompiler(Compiler):
             self.locals += 1
             source, body = metering.counted(source, remaining), [metering.quantified(macro, body[0], remaining)]
         else:
-            body = metering.body(macro, body)
+            body = metering.body(macro, body, is_constant=body[-1] in self._known)
         return metering.priced(super()._build(macro, source, slots, body), metering.result_price(macro))
 
 

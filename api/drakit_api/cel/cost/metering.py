@@ -115,15 +115,18 @@ def quantified(macro: str, predicate: Closure, remaining: int) -> Closure:
     return run
 
 
-def body(macro: str, parts: list[Closure]) -> list[Closure]:
-    """Add the cost of one step of the expansion to the arguments of a macro other than ``all`` and ``exists``."""
+def body(macro: str, parts: list[Closure], *, is_constant: bool) -> list[Closure]:
+    """Add the cost of one step of the expansion to the arguments of a macro other than ``all`` and ``exists``.
+
+    The list of one element that is added in a step costs nothing if the element ``is_constant``.
+    """
     match macro:
         case "exists_one":
             return [_priced_if_true(parts[0], 2)]
         case "filter":
             return [_priced_if_true(parts[0], LIST_BASE + 3)]
         case "map" | "transformList":
-            step = LIST_BASE + 2
+            step = 2 if is_constant else LIST_BASE + 2
         case "transformMap":
             step = 3
         case _:

@@ -81,7 +81,9 @@ class Compiler(Visitor[Closure]):
     def _global(self, name: str) -> Closure:
         """Compile the name of a variable of the environment, or of a type."""
         slot = self._layout.variables.get(name)
-        return self._constant(TypeValue(name)) if slot is None else lambda frame: frame[slot]
+        if slot is None:
+            return self._constant(TypeValue(name))
+        return evaluation.bound_variable(slot) if name in self._layout.fallible else lambda frame: frame[slot]
 
     def _field_slot(self, node: Node) -> int | None:
         """Return the frame slot of ``device.<field>``; None if the node is anything else."""
@@ -127,7 +129,7 @@ class Compiler(Visitor[Closure]):
 
     def call(self, node: Call) -> Closure:
         """Compile a call of a function, method or operator."""
-        operands = [self.visit(operand) for operand in node.operands]
+        operands = self._operands(node)
         if node.function in ("find", "findAll") and is_constant(node.arguments[0]):
             self._check_pattern(operands[1])
         if node.function in ("_[_]", "_[?_]"):
@@ -141,6 +143,12 @@ class Compiler(Visitor[Closure]):
         if len(operands) == 2 and known[1] is not UNKNOWN:
             return call_with_constant(implementation, operands[0], known[1])
         return call(implementation, operands)
+
+    def _operands(self, node: Call) -> list[Closure]:
+        operands = [self.visit(operand) for operand in node.operands]
+        if node.function in ("distinct", "sort") and len(node.overloads) == 1:
+            return list(map(evaluation.measured, operands))
+        return operands
 
     def _special(self, node: Call, operands: list[Closure]) -> Closure | None:
         """Compile what is not called with the values of all its operands, or has a shorter way."""
@@ -168,7 +176,7 @@ class Compiler(Visitor[Closure]):
                 raise CelProgramError(error) from None
 
     def _check_key(self, node: Node, key: Closure) -> None:
-        if is_constant(node) or (isinstance(node, Ident) and key in self._known):
+        if is_constant(node) or (isinstance(node, Ident | Select) and key in self._known):
             try:
                 operators.check_key(self._known[key])
             except CelRuntimeError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from drakit_api.cel.errors import CelRuntimeError, Panic
 from drakit_api.cel.evaluation import comprehensions
@@ -11,7 +11,7 @@ from drakit_api.cel.library import operators
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.equality import equal, is_unequal
 from drakit_api.cel.values.keys import map_key
-from drakit_api.cel.values.values import MAPS, NONE, Optional, Struct, no_such_overload
+from drakit_api.cel.values.values import MAPS, NONE, Failed, Optional, Struct, no_such_overload
 
 
 def constant(value: Any) -> Closure:
@@ -71,6 +71,18 @@ def attribute_or(slot: int, domain: str, name: str, other: Closure) -> Closure:
             return other(frame)
 
     return read
+
+
+def measured(operand: Closure) -> Closure:
+    """Compile the operand of a function whose cost upstream computes even if there is none, and panics."""
+
+    def run(frame: list[Any]) -> Any:
+        try:
+            return operand(frame)
+        except CelRuntimeError:
+            raise Panic("interface conversion: *types.Err is not traits.Lister: missing method Add") from None
+
+    return run
 
 
 def failing(error: Exception) -> Closure:
@@ -147,7 +159,7 @@ def alternative(function: str, optional: Closure, other: Closure) -> Closure:
     def choose(frame: list[Any]) -> Any:
         first = optional(frame)
         if type(first) is not Optional:
-            raise no_such_overload(function, first)
+            raise no_such_overload()
         if first is NONE:
             return other(frame)
         return first if function == "or" else first.value
@@ -174,25 +186,18 @@ def bound(slot: int, value: Closure, body: Closure) -> Closure:
         try:
             frame[slot] = value(frame)
         except (CelRuntimeError, Panic) as error:
-            frame[slot] = _Failed(type(error), str(error))
+            frame[slot] = Failed(type(error), str(error))
         return body(frame)
 
     return run
 
 
-class _Failed(NamedTuple):
-    """The error of a bound variable; it is raised where the variable is used, as upstream evaluates it only there."""
-
-    kind: type[Exception]
-    message: str
-
-
 def bound_variable(slot: int) -> Closure:
-    """Compile the use of a variable that ``bound`` has set."""
+    """Compile the use of a variable whose value may be an error."""
 
     def variable(frame: list[Any]) -> Any:
         value = frame[slot]
-        if type(value) is _Failed:
+        if type(value) is Failed:
             raise value.kind(value.message)
         return value
 

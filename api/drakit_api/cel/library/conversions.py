@@ -111,7 +111,8 @@ def string_to_timestamp(text: str) -> Timestamp:
     return operators.timestamp(seconds * 10**9 + int((fraction or "0")[:9].ljust(9, "0")))
 
 
-def _seconds_to_timestamp(seconds: int) -> Timestamp:
+def seconds_to_timestamp(seconds: int) -> Timestamp:
+    """Make a moment from the seconds since 1970. Raises ``CelRuntimeError`` outside of the years 1 to 9999."""
     return operators.timestamp(seconds * 10**9)
 
 
@@ -208,7 +209,7 @@ FUNCTIONS = [
         },
     ),
     *_conversions("string", dict.fromkeys(_STRING_SOURCES, to_string)),
-    *_conversions("timestamp", {"timestamp": _same, "int": _seconds_to_timestamp, "string": string_to_timestamp}),
+    *_conversions("timestamp", {"timestamp": _same, "int": seconds_to_timestamp, "string": string_to_timestamp}),
     *_conversions(
         "uint", {"uint": _same, "double": _double_to_uint, "int": operators.unsigned, "string": _string_to_uint}
     ),

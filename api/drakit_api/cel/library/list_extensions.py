@@ -11,7 +11,7 @@ from drakit_api.cel.library.lists import COMPARABLE, order_of
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.declarations import overload
 from drakit_api.cel.values.equality import is_equal
-from drakit_api.cel.values.values import LISTS, NONE, Optional, no_such_overload, type_name
+from drakit_api.cel.values.values import LISTS, MAPS, NONE, Optional, no_such_overload, type_name
 
 _MAX_RANGE = 10_000_000
 
@@ -42,7 +42,8 @@ def _flatten(elements: list[Any], depth: int = 1) -> list[Any]:
 
 def _flattened(elements: Any, depth: Any = 1) -> list[Any]:
     if type(elements) not in LISTS or type(depth) is not int:
-        raise CelRuntimeError(f"no such overload: {type_name(elements)}.flatten()")
+        shown = "map(dyn, dyn)" if type(elements) in MAPS else type_name(elements)
+        raise CelRuntimeError(f"no such overload: {shown}.flatten()")
     return _flatten(elements, depth)
 
 

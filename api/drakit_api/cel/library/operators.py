@@ -33,6 +33,7 @@ from drakit_api.cel.values.values import (
     same_kind,
     type_name,
 )
+from drakit_api.golang.gofloats import general
 
 _ORDERED = frozenset({bool, str, bytes, Timestamp, Duration})
 _KEYS = frozenset({bool, str, *NUMBERS})
@@ -58,7 +59,7 @@ def duration(nanoseconds: int) -> Duration:
     """Make a duration. Raises ``CelRuntimeError`` if the nanoseconds do not fit into 64 bits."""
     if INT_MIN <= nanoseconds <= INT_MAX:
         return Duration(nanoseconds)
-    raise CelRuntimeError("duration overflow")
+    raise CelRuntimeError("integer overflow")
 
 
 def timestamp(nanoseconds: int) -> Timestamp:
@@ -187,7 +188,7 @@ def _position(key: Any) -> int:
     if type(key) not in NUMBERS:
         raise CelRuntimeError(f"unsupported index type '{type_name(key)}' in list")
     position = int(key) if key == key and abs(key) != math.inf else None
-    if position is None or position != key:
+    if position is None or position != key or not INT_MIN <= position <= INT_MAX:
         raise CelRuntimeError(f"unsupported index value {show(key)} in list")
     return position
 
@@ -202,7 +203,7 @@ def show(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:g}"
+        return general(value) if math.isfinite(value) else {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     if type(value) in LISTS:
         budget.spend_list(value)
         return f"[{' '.join(map(show, value))}]"

@@ -29,6 +29,8 @@ def _zone(name: str) -> tzinfo:
             raise CelRuntimeError(f"time zone {name} is a day or more from UTC") from None
     if name in ("", "UTC"):
         return UTC
+    if ".." in name or name[0] in "/\\":
+        raise CelRuntimeError("time: invalid location name")
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

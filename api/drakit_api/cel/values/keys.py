@@ -33,7 +33,7 @@ def map_key(key: Any) -> Any:
         return key
     hashing = HASHING.get(kind, "value")
     if hashing == "never":
-        raise Panic(f"hash of unhashable type {go_type(key)}")
+        raise Panic(f"runtime error: hash of unhashable type {go_type(key)}")
     return Key(kind, id(key) if hashing == "address" else key, key)
 
 

@@ -7,9 +7,9 @@ its map; everything else has a class here. Python's ``True == 1`` must not leak:
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, overload
+from typing import Any, Final, Literal, NamedTuple, Protocol, SupportsIndex, overload
 
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.values import budget
@@ -69,6 +69,13 @@ class Optional:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+class Failed(NamedTuple):
+    """The error of a variable's value; it is raised where the variable is used, as upstream evaluates it only there."""
+
+    kind: type[Exception]
+    message: str
 
 
 ABSENT: Final = object()
@@ -196,6 +203,27 @@ class Lazy(Named):
         return [(key, self[key]) for key in self]
 
 
+class Fragile(list[Any]):
+    """A list of which not all elements can be made: it fails only where one of those is asked for."""
+
+    __slots__ = ("_convert",)
+
+    def __init__(self, raw: Iterable[Any], convert: Callable[[Any], Any]) -> None:
+        super().__init__(raw)
+        self._convert = convert
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._convert, super().__iter__())
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        found = super().__getitem__(index)
+        return Fragile(found, self._convert) if isinstance(index, slice) else self._convert(found)
+
+
 class Associative(list[Any]):
     """A list in which each element occurs once: by the values of some ``keys``, or, in a set, as a whole."""
 
@@ -207,7 +235,7 @@ class Associative(list[Any]):
 
 
 EMPTY: Final = Named()
-LISTS: Final = (list, Concatenated, Associative)
+LISTS: Final = (list, Concatenated, Associative, Fragile)
 MAPS: Final = (dict, Named, Domains, Struct, Lazy)
 NUMBERS: Final = frozenset({int, float, Uint})
 _GO_TYPES = {
@@ -224,8 +252,10 @@ _GO_TYPES = {
     TypeValue: "*types.Type",
     list: "*types.baseList",
     Concatenated: "*types.concatList",
-    Associative: "*types.baseList",
+    Associative: "*common.unstructuredSetList",
+    Fragile: "*common.unstructuredList",
     dict: "*types.baseMap",
+    Lazy: "*common.unstructuredMap",
     Quantity: "cel.Quantity",
     Semver: "cel.Semver",
 }
@@ -240,6 +270,7 @@ _NAMES: dict[type, str] = {
     list: "list",
     Concatenated: "list",
     Associative: "list",
+    Fragile: "list",
     dict: "map",
     Named: "map",
     Domains: "map",
