@@ -95,7 +95,9 @@ class Api:
     def taken(self, obj: Object, kind: Kind, given: Kind, *, strict: bool = False) -> Object:
         """Read an object as clients of ``given`` send it, and convert it back for a write to ``kind``."""
         if kind.definition is not None:
-            typed = {"kind": kind.kind, "apiVersion": kind.api_version, **in_other_version(obj, given, kind)}
+            typed = in_other_version(obj, given, kind)
+            if obj.get("apiVersion") in (None, given.api_version):
+                typed = {"kind": kind.kind, **typed, "apiVersion": kind.api_version}
             return self.catalog.found(kind).strategy.decode(typed, kind, "Ignore", self)[0]
         served = self.catalog.found(given)
         validation = "Strict" if strict and given.definition is None else "Ignore"
