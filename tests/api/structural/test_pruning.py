@@ -10,7 +10,7 @@ from drakit_api.structural.schema import structural
 
 _PRESERVING = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
-_OF_A_AND_C = {"properties": {"a": {}, "c": {}}}
+_OF_A_AND_C: Any = {"properties": {"a": {}, "c": {}}}
 _WITH_TYPE = {"apiVersion": "v1", "kind": "Foo", "metadata": {"name": "x", "odd": 1}}
 
 # schema, object, what is left, paths (cases of algorithm_test.go)
