@@ -42,6 +42,8 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
     """
     kind = writer.kind
     _check(kind, config)
+    if stored is not None and kind.definition is not None:
+        _check_stored(kind, stored)
     live = shown = completed(stored or {}, kind, kind.api_version)
     if kind.definition is not None and stored is not None and (wrong := typechecks.faults(live, kind)):
         raise statuses.StatusError(500, "", f"failed to create typed live object ({_named(kind, live)}): {wrong}")
@@ -76,6 +78,13 @@ def _check(kind: Kind, config: Object) -> None:
     wrong = typechecks.faults(config, kind)
     if wrong:
         raise statuses.StatusError(500, "", f"failed to create typed patch object ({_named(kind, config)}): {wrong}")
+
+
+def _check_stored(kind: Kind, stored: Object) -> None:
+    """Check an object that may have been written under another schema than it has now."""
+    wrong = typechecks.faults(stored, kind, may_repeat=True)
+    if wrong:
+        raise statuses.StatusError(500, "", f"failed to create typed live object ({_named(kind, stored)}): {wrong}")
 
 
 def unconvertible(kind: Kind, config: Object, why: str) -> statuses.StatusError:

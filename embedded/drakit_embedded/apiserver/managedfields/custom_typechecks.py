@@ -13,7 +13,14 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.structural.schema import UNSET, Structural
 from drakit_embedded.apiserver.managedfields import elements, shapes
 from drakit_embedded.apiserver.managedfields.shapes import ABSENT, LEAF_SHAPE, Keyed, Values
-from drakit_embedded.apiserver.managedfields.typechecks import of_struct, said, scalar_fault, unidentified, wrapped
+from drakit_embedded.apiserver.managedfields.typechecks import (
+    REPEATED,
+    of_struct,
+    said,
+    scalar_fault,
+    unidentified,
+    wrapped,
+)
 from drakit_embedded.apiserver.scheme import structures
 
 _META = "meta/v1.ObjectMeta"
@@ -88,7 +95,7 @@ def _items(value: list[Any], schema: Structural, path: str, *, keeps: bool) -> I
             element = shape.element(item)
             step = elements.shown(element)
             if element in seen:
-                yield said(path, f"duplicate entries for key {step}")
+                yield f"{path}{REPEATED}{step}"
             seen.add(element)
         if schema.items is not None:
             yield from _value(item, schema.items, path + step, keeps=keeps)

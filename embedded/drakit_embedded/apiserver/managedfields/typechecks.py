@@ -16,11 +16,15 @@ from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Map, S
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
+REPEATED = ": duplicate entries for key "
 _ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
 
 
-def faults(config: Object, kind: Kind) -> str:
-    """Say what is wrong with a configuration, as one text; "" if nothing is. An undeclared field ends its struct."""
+def faults(config: Object, kind: Kind, *, may_repeat: bool = False) -> str:
+    """Say what is wrong with a configuration, as one text; "" if nothing is. An undeclared field ends its struct.
+
+    ``may_repeat``: items of a list may have the same key, as they may in an object that is there already.
+    """
     if kind.definition is not None:
         # Imported here, as most clusters have no custom resources.
         from drakit_embedded.apiserver.managedfields import custom_typechecks
@@ -29,6 +33,8 @@ def faults(config: Object, kind: Kind) -> str:
     else:
         types, struct = structures.types_of(kind)
         found = list(of_struct(config, types, struct, shapes.plain(kind, kind.api_version), ""))
+    if may_repeat:
+        found = [fault for fault in found if REPEATED not in fault]
     return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
 
 
@@ -80,7 +86,7 @@ def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, pat
             element = shape.element(item)
             step = elements.shown(element)
             if element in seen:
-                yield said(path, f"duplicate entries for key {step}")
+                yield f"{path}{REPEATED}{step}"
             seen.add(element)
         below = shape.item if isinstance(shape, Keyed) else None
         yield from _value(item, types, kind.item, below, path + step)
