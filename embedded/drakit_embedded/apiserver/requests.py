@@ -168,8 +168,8 @@ def resource_version(text: str) -> int | None:
         raise ValueError(f"resourceVersion: Invalid value: {quote(text)}: {error}") from None
 
 
-def unsigned(text: str) -> int:
-    """Parse as ``strconv.ParseUint`` with 64 bits does.
+def unsigned(text: str, *, bits: int = 64) -> int:
+    """Parse as ``strconv.ParseUint`` with these bits does.
 
     Raises:
         ValueError: in the words of that function.
@@ -178,7 +178,7 @@ def unsigned(text: str) -> int:
     wrong = ""
     if not (digits.isascii() and digits.isdigit()):
         wrong = "invalid syntax"
-    elif len(digits) > _MOST_DIGITS or int(digits) >= 2 * _TOO_LARGE:
+    elif len(digits) > _MOST_DIGITS or int(digits) >= 2**bits:
         wrong = "value out of range"
     if wrong:
         raise ValueError(f"strconv.ParseUint: parsing {quote(text)}: {wrong}")

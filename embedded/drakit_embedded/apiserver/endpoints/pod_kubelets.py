@@ -41,7 +41,8 @@ def url(api: Api, node: str) -> str:
     """
     obj = api.find("nodes", "", node)
     if obj is None:
-        raise statuses.not_found("nodes", "", node)
+        # As there, where what is not found is always of the kind that was asked for.
+        raise statuses.not_found("pods", "", node)
     status = obj.get("status") or {}
     try:
         port = int(status["daemonEndpoints"]["kubeletEndpoint"]["Port"])

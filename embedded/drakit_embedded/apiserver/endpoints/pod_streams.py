@@ -11,21 +11,22 @@ from __future__ import annotations
 import asyncio
 import http.client
 import io
+import os
 import ssl
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import web
 
+from drakit_api.golang import gostrings
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.endpoints import pod_kubelets
 from drakit_embedded.apiserver.endpoints.call import Call
-from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.requests import Query, unsigned
 from drakit_embedded.apiserver.scheme.kinds import SUBRESOURCE_KINDS
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.serving.upgrades import Upgraded, close, is_upgrade, take_over
@@ -40,7 +41,7 @@ _PASSED_ON = frozenset(
         *("sec-websocket-extensions", "sec-websocket-key", "sec-websocket-protocol", "sec-websocket-version"),
     }
 )
-_ANSWERED = ("content-type", "x-accepted-stream-protocol-versions")
+_ANSWERED = ("Content-Type", "X-Accepted-Stream-Protocol-Versions")
 _CONNECT_SECONDS = 5.0
 _HEAD_SECONDS = 30.0
 _REFUSAL_SECONDS = 10.0
@@ -53,7 +54,7 @@ class _Answer(NamedTuple):
 
     status: int
     raw: bytes
-    headers: Mapping[str, str]
+    headers: http.client.HTTPMessage
 
 
 async def connect(call: Call) -> web.StreamResponse:
@@ -84,7 +85,7 @@ def _options(what: str, query: Query) -> Object:
     """Decode the query into the object that admission sees: PodExecOptions and the like."""
     options: Object = {"kind": SUBRESOURCE_KINDS[what][2], "apiVersion": "v1"}
     if what == "portforward":
-        ports = [int(port) for port in query.texts("ports") if port.isdecimal()]
+        ports = _ports(query)
         return {**options, **({"ports": ports} if ports else {})}
     options |= {flag: True for flag in _FLAGS if query.flag(flag)}
     if container := query.text("container"):
@@ -95,10 +96,21 @@ def _options(what: str, query: Query) -> Object:
 def _parameters(what: str, query: Query) -> list[tuple[str, str]]:
     """Build the kubelet's query (streamParams)."""
     if what == "portforward":
-        ports = ",".join(query.texts("ports"))
-        return [("port", ports)] if ports else []
+        ports = _ports(query)
+        return [("port", ",".join(map(str, ports)))] if ports else []
     found = [(name, "1") for flag, name in _FLAGS.items() if query.flag(flag)]
     return [*found, *(("command", word) for word in query.texts("command") if what == "exec")]
+
+
+def _ports(query: Query) -> list[int]:
+    """Read the ports (Convert_Slice_string_To_Slice_int32 in k8s.io/apimachinery/pkg/apis/meta/v1/conversion.go)."""
+    found: list[int] = []
+    for text in ",".join(query.texts("ports")).split(",") if query.given("ports") else ():
+        try:
+            found.append(unsigned(text, bits=16))
+        except ValueError as error:
+            raise statuses.bad_request(f"cannot convert to []int32: {error}") from None
+    return found
 
 
 def _admit(call: Call, options: Object) -> None:
@@ -131,8 +143,8 @@ async def _joined(call: Call, address: str, path: str) -> web.StreamResponse:
         if answer.status < HTTPStatus.BAD_REQUEST:
             raise StatusError(500, "", f"invalid upgrade response: status code {answer.status}")
         return await _refusal(answer, reader)
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, http.client.HTTPException) as error:
-        raise StatusError(500, "", f"error sending request: {error}") from None
+    except OSError as error:
+        raise StatusError(500, "", f"error sending request: {str(error) or 'i/o timeout'}") from None
     finally:
         await close(writer)
 
@@ -146,7 +158,9 @@ async def _dial(call: Call, address: str) -> tuple[asyncio.StreamReader, asyncio
     except ssl.SSLCertVerificationError as error:
         why = f"tls: failed to verify certificate: x509: {error}"
     except OSError as error:
-        why = f"dial tcp {place.netloc}: {error.strerror or error or 'i/o timeout'}"
+        # asyncio has words of its own for a number; a TimeoutError has none.
+        failure = f"connect: {os.strerror(error.errno).lower()}" if error.errno else str(error) or "i/o timeout"
+        why = f"dial tcp {place.netloc}: {failure}"
     raise StatusError(500, "", f"error dialing backend: {why}")
 
 
@@ -159,19 +173,27 @@ def _request(call: Call, address: str, path: str) -> bytes:
 
 
 async def _answer(reader: asyncio.StreamReader) -> _Answer:
-    async with asyncio.timeout(_HEAD_SECONDS):
-        raw = await reader.readuntil(b"\r\n\r\n")
+    """Read the head of a kubelet's answer; 500 if what comes is none."""
+    try:
+        async with asyncio.timeout(_HEAD_SECONDS):
+            raw = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        raise StatusError(500, "", "unexpected EOF") from None
+    except asyncio.LimitOverrunError:
+        raise StatusError(500, "", "malformed HTTP response: its head is too long") from None
     line, _, rest = raw.partition(b"\r\n")
     words = line.split(b" ", 2)
     if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
-        raise http.client.BadStatusLine(line[:100].decode(errors="replace"))
-    parsed = http.client.parse_headers(io.BytesIO(rest))
-    return _Answer(int(words[1]), raw, {name.lower(): value for name, value in parsed.items()})
+        raise StatusError(500, "", f"malformed HTTP response {gostrings.quote(line[:100].decode(errors='replace'))}")
+    try:
+        return _Answer(int(words[1]), raw, http.client.parse_headers(io.BytesIO(rest)))
+    except http.client.HTTPException as error:
+        raise StatusError(500, "", f"malformed HTTP response: {error}") from None
 
 
 async def _refusal(answer: _Answer, reader: asyncio.StreamReader) -> web.Response:
     """Build the client's response from a kubelet's that does not change the protocol: the same, in its words."""
-    length = answer.headers.get("content-length", "")
+    length = answer.headers.get("Content-Length", "")
     size = min(int(length), _REFUSAL_BYTES) if length.isdecimal() else _REFUSAL_BYTES
     said = b""
     try:
@@ -180,8 +202,11 @@ async def _refusal(answer: _Answer, reader: asyncio.StreamReader) -> web.Respons
                 said += piece
     except TimeoutError:
         pass  # What came by then is what it said.
-    headers = {name: answer.headers[name] for name in _ANSWERED if name in answer.headers}
-    return web.Response(status=answer.status, body=said, headers=headers)
+    response = web.Response(status=answer.status, body=said)
+    for name in _ANSWERED:
+        for value in answer.headers.get_all(name, []):
+            response.headers.add(name, value)
+    return response
 
 
 async def _join(

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from drakit_embedded.kubelet.streaming.spdy import HandshakeError, SpdyStreams
-from drakit_embedded.kubelet.streaming.streams import Options, Outcome, Streams
+from drakit_embedded.kubelet.streaming.spdy import SpdyStreams
+from drakit_embedded.kubelet.streaming.streams import HandshakeError, Options, Outcome, Streams
 from drakit_embedded.kubelet.streaming.websockets import WebSocketStreams
 from drakit_embedded.serving.upgrades import is_upgrade
 
@@ -23,18 +23,19 @@ _GOODBYE_SECONDS = 5.0
 async def serve(request: web.BaseRequest, options: Options, work: Work) -> web.StreamResponse:
     """Connect a client with a command, and answer it when that has ended; a client that leaves ends the command."""
     headers = request.headers
-    if is_upgrade(headers) and headers.get("Upgrade", "").lower() == "websocket":
-        streams, response = await WebSocketStreams.opened(request, options)
-        await _both_ways(streams, work)
-        return response
+    by_web_socket = is_upgrade(headers) and headers.get("Upgrade", "").lower() == "websocket"
+    streams: Streams
     try:
-        spdy, response = await SpdyStreams.opened(request, options)
+        if by_web_socket:
+            streams, response = await WebSocketStreams.opened(request, options)
+        else:
+            streams, response = await SpdyStreams.opened(request, options)
     except HandshakeError as error:
         return error.response
     try:
-        await _both_ways(spdy, work)
+        await _both_ways(streams, work)
     finally:
-        await spdy.close()
+        await streams.close()
     return response
 
 

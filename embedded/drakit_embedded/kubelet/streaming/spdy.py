@@ -14,7 +14,7 @@ from aiohttp import web
 
 from drakit_embedded.kubelet.streaming import spdy_frames as frames
 from drakit_embedded.kubelet.streaming.spdy_headers import HeaderError, HeaderReader, HeaderWriter
-from drakit_embedded.kubelet.streaming.streams import Channel, Options, Outcome, Streams, told
+from drakit_embedded.kubelet.streaming.streams import Channel, HandshakeError, Options, Outcome, Streams, told
 from drakit_embedded.serving.upgrades import Upgraded, close, head, take_over
 
 PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
@@ -25,14 +25,6 @@ _CREATION_SECONDS = 30.0
 _PIECE_BYTES = 64 * 1024
 _VERSION_HEADER = "X-Stream-Protocol-Version"
 _ACCEPTED_HEADER = "X-Accepted-Stream-Protocol-Versions"
-
-
-class HandshakeError(Exception):
-    """A request that cannot go on in SPDY; ``response`` says why."""
-
-    def __init__(self, response: web.Response) -> None:
-        super().__init__(response.text)
-        self.response = response
 
 
 class SpdyStreams(Streams):

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import msgspec
+from aiohttp import web
 
 from drakit_api.kubernetes_objects import Object
 
@@ -48,6 +49,14 @@ class Options(NamedTuple):
         if not (stdin or stdout or stderr):
             raise ValueError("you must specify at least 1 of stdin, stdout, stderr")
         return cls(stdin, stdout, stderr, tty)
+
+
+class HandshakeError(Exception):
+    """A request that cannot go on in another protocol; ``response`` says why."""
+
+    def __init__(self, response: web.Response) -> None:
+        super().__init__(response.text)
+        self.response = response
 
 
 class Outcome(NamedTuple):
@@ -116,6 +125,10 @@ class Streams(ABC):
     @abstractmethod
     async def end(self, outcome: Outcome) -> None:
         """Tell the client how the command ended; its connection can be closed then."""
+
+    async def close(self) -> None:
+        """Close the connection, if ``end`` has not."""
+        return
 
     async def out(self, data: bytes) -> None:
         """Send what the command prints; nothing if the client does not want it."""

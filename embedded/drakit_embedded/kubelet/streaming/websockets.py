@@ -12,7 +12,7 @@ import binascii
 
 from aiohttp import WSMsgType, web
 
-from drakit_embedded.kubelet.streaming.streams import Channel, Options, Outcome, Streams, told
+from drakit_embedded.kubelet.streaming.streams import Channel, HandshakeError, Options, Outcome, Streams, told
 
 _CLOSE = 255
 _WITH_CLOSE = "v5.channel.k8s.io"
@@ -34,7 +34,14 @@ class WebSocketStreams(Streams):
 
     @classmethod
     async def opened(cls, request: web.BaseRequest, options: Options) -> tuple[WebSocketStreams, web.StreamResponse]:
-        """Shake hands with the client, and show it with an empty message that its command can begin."""
+        """Shake hands with the client, and show it with an empty message that its command can begin.
+
+        Raises:
+            HandshakeError: for a client that speaks no version of the protocol that is known here.
+        """
+        offered = [word.strip() for word in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+        if offered != [""] and not set(offered) & set(PROTOCOLS):
+            raise HandshakeError(web.Response(status=403))
         socket = web.WebSocketResponse(
             protocols=PROTOCOLS, compress=False, max_msg_size=_MESSAGE_BYTES, timeout=_GOODBYE_SECONDS
         )

@@ -395,7 +395,7 @@ async def test_logs_come_from_the_kubelet_of_the_pods_node(kubelet: int, tmp_pat
         path = "/api/v1/namespaces/default/pods/p/log"
         assert await connection.request("GET", path) == b""
         await bind(connection)
-        with pytest.raises(NotFound, match='nodes "n" not found'):
+        with pytest.raises(NotFound, match='pods "n" not found'):
             await connection.request("GET", path)
         endpoint = {"kubeletEndpoint": {"Port": kubelet}}
         status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
