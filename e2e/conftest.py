@@ -207,7 +207,7 @@ def _what_the_backend_can(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("needs_containers"):
         cluster: Cluster = request.getfixturevalue("cluster")
         if "kubelet" not in cluster.spec.real:
-            pytest.skip("simulated kubelets run no containers, so there is nothing to execute a command in")
+            pytest.skip("simulated kubelets run no processes, and so no programs but a few that they stand in for")
 
 
 @pytest.fixture(scope="session")

@@ -44,12 +44,12 @@ def kubelet() -> None:
     type=click.Path(file_okay=False),
     help="A directory with CDI specifications for all nodes, beside each node's own; repeat for more.",
 )
-@click.option("--port", default=0, help="Port on loopback for container logs. [default: any free one]")
+@click.option("--port", default=0, help="Port on loopback for container logs and exec. [default: any free one]")
 @click.option(
     "--client-ca-file",
     type=click.Path(exists=True, dir_okay=False),
     callback=lambda _context, _option, path: _checked_authorities(path),
-    help="Whoever shows a client certificate signed by an authority in this file may read logs.",
+    help="Whoever shows a client certificate signed by an authority in this file may read logs and execute commands.",
 )
 @click.option("--heartbeat", default=10.0, show_default=True, help="Seconds between lease renewals of a node; 0: none.")
 @click.option("--wiping-delay", default=30.0, show_default=True, help="Seconds until a lost driver's slices go.")
@@ -74,8 +74,8 @@ def run(
     A simulated container runs for ever, unless its command is understood (true, false, sleep N, exit N, echo, env; also
     in sh -c) or the pod has the annotation drakit.dev/exit-after: 2s, with drakit.dev/exit-code: "1" for a failure.
 
-    Container logs are served over https, for the bearer token in $DRAKIT_KUBELET_TOKEN and for client certificates of
-    --client-ca-file; without both they are not readable by anybody. A kube-apiserver shows the certificate that its
+    Logs, exec and attach are served over https, for the bearer token in $DRAKIT_KUBELET_TOKEN and for client
+    certificates of --client-ca-file; without both nobody can use them. A kube-apiserver shows the certificate that its
     --kubelet-client-certificate names. ROOT/.kubelet.crt is the certificate of the port itself, for the API server's
     --kubelet-certificate-authority: drakit's own sends the token to nobody else.
     """
