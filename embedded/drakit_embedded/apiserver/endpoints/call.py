@@ -105,8 +105,8 @@ class Call:
         writer = self.writer(subresource)
         return Intent(self.user, writer, verb, dry_run, options=self.query.options(), warn=self.warnings.append)
 
-    def deletion(self) -> Intent:
-        """Build the intent of a delete, whose options are read elsewhere."""
+    def plain_intent(self) -> Intent:
+        """Build the intent of a request without options, or whose options are not read from the query."""
         return Intent(self.user, warn=self.warnings.append)
 
     def record(self) -> Record:

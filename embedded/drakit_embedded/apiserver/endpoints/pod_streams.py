@@ -22,7 +22,6 @@ from aiohttp import web
 from drakit_api.golang import gostrings
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.endpoints import pod_kubelets
 from drakit_embedded.apiserver.endpoints.call import Call
@@ -115,7 +114,7 @@ def _ports(query: Query) -> list[int]:
 
 def _admit(call: Call, options: Object) -> None:
     subresource = call.target.subresource or ""
-    request = Attributes(call.user, "CONNECT", call.served.kind, *call.key, object=options, subresource=subresource)
+    request = call.plain_intent().attributes("CONNECT", call.served.kind, call.key, options, subresource=subresource)
     call.api.admission.admit(request, call.api)
     call.api.admission.validate(request, call.api)
 

@@ -63,6 +63,7 @@ def answer(api: Api, served: Served, account: Record, obj: Object, intent: Inten
     statuses.check_namespace(wanted.metadata.namespace, namespace)
     request = intent.attributes("CREATE", served.kind, account.key, obj, subresource="token")
     api.admission.admit(request, api)
+    wanted = bodies.shaped(obj, _Shape, "TokenRequest")
     _check_metadata(wanted.metadata, account)
     spec = wanted.spec
     seconds = _SECONDS if spec.expirationSeconds is None else spec.expirationSeconds

@@ -191,7 +191,7 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
 
 def _delete_listed(call: Call, record: Record, wanted: deletes.Options) -> None:
     if record.key in call.served.collection.records:
-        deletes.delete(call.api, call.served, record.key, wanted, call.deletion(), listed=True)
+        deletes.delete(call.api, call.served, record.key, wanted, call.plain_intent(), listed=True)
 
 
 async def _get(call: Call) -> web.StreamResponse:
@@ -261,7 +261,7 @@ def _patched(call: Call, patch: patches.Patch, intent: Intent, subresource: str)
 async def _delete(call: Call) -> web.StreamResponse:
     wanted = deletes.options(await call.body(), call.content_type, call.query)
     form = call.form()
-    done = await call.write(lambda: deletes.delete(call.api, call.served, call.key, wanted, call.deletion()))
+    done = await call.write(lambda: deletes.delete(call.api, call.served, call.key, wanted, call.plain_intent()))
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
         # An object may have another name than its path (``writes.create``).

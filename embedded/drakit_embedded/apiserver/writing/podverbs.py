@@ -57,6 +57,7 @@ def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Non
     statuses.check_namespace(binding.metadata.namespace, key[0])
     name = key[1]
     _admit(api, served, key, "binding", obj, intent)
+    binding = bodies.shaped(obj, BindingShape, "Binding")
     if (binding.metadata.name or "") != name:
         raise statuses.bad_request("name in URL does not match name in Binding object")
     if not name:
@@ -85,6 +86,8 @@ def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Non
 
 
 def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, intent: Intent) -> None:
+    """Run both chains on what was sent, which webhooks and policies may change."""
+    obj["metadata"] = {**(obj.get("metadata") or {}), "namespace": key[0]}
     request = intent.attributes("CREATE", served.kind, key, obj, subresource=subresource)
     api.admission.admit(request, api)
     api.admission.validate(request, api)
@@ -112,8 +115,9 @@ def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> No
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
     eviction = bodies.shaped(obj, EvictionShape, "Eviction")
     statuses.check_namespace(eviction.metadata.namespace, key[0])
-    options = bodies.shaped(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
     _admit(api, served, key, "eviction", obj, intent)
+    eviction = bodies.shaped(obj, EvictionShape, "Eviction")
+    options = bodies.shaped(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
     if eviction.metadata.name != key[1]:
         raise statuses.bad_request("name in URL does not match name in Eviction object")
     options.dryRun = _dry_run(options, intent)

@@ -13,6 +13,7 @@ from aiohttp import web
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
+from drakit_embedded.apiserver import Server
 from tests.embedded.apiserver.admission.conftest import ALLOW, HookServer, Webhooks, patch
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -395,6 +396,28 @@ async def test_a_client_that_leaves_ends_the_call(
         await left.wait()
 
 
+async def test_a_server_that_stops_ends_the_call(
+    api_server: Server, session: aiohttp.ClientSession, webhooks: Webhooks, until: Any
+) -> None:
+    left = asyncio.Event()
+
+    async def wait(request: Object) -> Object:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+        return ALLOW
+
+    await webhooks.add(wait)
+    waiting = asyncio.create_task(session.post(MAPS, json=config_map()))
+    await until(lambda: webhooks.server.calls)
+    async with asyncio.timeout(10):
+        await api_server.stop()
+        await left.wait()
+        with pytest.raises(aiohttp.ClientError):
+            await waiting
+
+
 async def test_each_object_of_a_collection_is_reviewed_on_its_own(connection: Connection, webhooks: Webhooks) -> None:
     for name in "abc":
         await connection.json("POST", MAPS, config_map(name, a=name))
@@ -436,7 +459,12 @@ async def test_a_binding_can_be_refused(connection: Connection, webhooks: Webhoo
         await connection.json("POST", f"{pods}/p/binding", binding)
     (seen,) = webhooks.server.asked("hook")
     assert seen["kind"] == {"group": "", "version": "v1", "kind": "Binding"}
-    assert seen["object"]["target"] == {"kind": "Node", "name": "n"}
+    assert (seen["object"]["target"], seen["namespace"]) == ({"kind": "Node", "name": "n"}, "default")
+    elsewhere = {"op": "replace", "path": "/target/name", "value": "other"}
+    webhooks.server.decisions["hook"] = allow
+    await webhooks.add(lambda request: patch(elsewhere), name="moves", mutating=True, rules=rule("pods/*"))
+    await connection.json("POST", f"{pods}/p/binding", binding)
+    assert (await connection.json("GET", f"{pods}/p"))["spec"]["nodeName"] == "other"
 
 
 def service(**fields: Any) -> Object:
