@@ -40,6 +40,10 @@ class Reply(NamedTuple):
     failure: str = ""
 
 
+class UnusableError(Exception):
+    """Authorities that cannot be read, in the words of client-go."""
+
+
 class _Attempt:
     """What is known of the connection of one attempt."""
 
@@ -60,15 +64,14 @@ class Clients:
         host, port = parts.hostname or "", parts.port or 443
         try:
             context = _context(target.authorities)
-        except ssl.SSLError as error:
-            return Reply(0, "", b"", f"unable to load root certificates: {error.reason or error}")
-        try:
             if target.service is not None:
                 host, port = addresses.resolve(self._store, target.service)
             async with asyncio.timeout(seconds):
                 return await self._post(target, _joined(host, port, parts.path + query), context, body)
         except addresses.UnresolvedError as error:
             why = str(error)
+        except UnusableError as error:
+            return Reply(0, "", b"", str(error))
         except (OSError, aiohttp.ClientError) as error:
             named = target.service.host if target.service is not None else host
             why = go_errors.of(error, named, host, port)
@@ -126,10 +129,25 @@ def _joined(host: str, port: int, rest: str) -> str:
     return f"https://[{host}]:{port}{rest}" if ":" in host else f"https://{host}:{port}{rest}"
 
 
+def check(target: Target) -> None:
+    """Check that a target can be called at all.
+
+    Raises:
+        UnusableError: if its authorities cannot be read.
+    """
+    _context(target.authorities)
+
+
 @lru_cache(_CONTEXTS)
 def _context(authorities: str) -> ssl.SSLContext:
     """Build the TLS context that trusts some authorities; each is made once, as it takes a millisecond."""
-    context = ssl.create_default_context(cadata=authorities or None)
+    try:
+        context = ssl.create_default_context(cadata=authorities or None)
+    except (ssl.SSLError, ValueError):
+        why = "failed to parse certificate: x509: malformed certificate"
+        if "-----BEGIN " not in authorities:
+            why = "unable to parse bytes as PEM block"
+        raise UnusableError(f"unable to load root certificates: {why}") from None
     # Go does not ask more of certificates than that they lead to one in the bundle, which need not be a root.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -17,6 +17,7 @@ from drakit_embedded.apiserver.admission.webhooks import answer_types, answers, 
 from drakit_embedded.apiserver.admission.webhooks.answers import Answer, CallError
 from drakit_embedded.apiserver.admission.webhooks.hooks import Hook
 from drakit_embedded.apiserver.admission.webhooks.reviews import View
+from drakit_embedded.apiserver.outgoing import clients
 from drakit_embedded.apiserver.outgoing.clients import Reply
 from drakit_embedded.apiserver.reruns.memory import Question
 from drakit_embedded.apiserver.statuses import StatusError
@@ -67,7 +68,7 @@ def question(hook: Hook, seen: View, attributes: Attributes, cluster: GuardedClu
 
     Raises:
         StatusError: 400 if it may not be called in a dry run.
-        CallError: if it understands no review.
+        CallError: if it understands no review, or its authorities cannot be read.
     """
     if attributes.dry_run and not hook.may_run_dry:
         if hook.side_effects is None:
@@ -76,6 +77,10 @@ def question(hook: Hook, seen: View, attributes: Attributes, cluster: GuardedClu
     version = reviews.version(hook.versions)
     if version is None:
         raise CallError(f"{_UNKNOWN_VERSIONS} (v1, v1beta1)")
+    try:
+        clients.check(hook.target)
+    except clients.UnusableError as error:
+        raise CallError(f"could not get REST client: {error}") from None
     content = seen.content()
 
     async def ask(seconds: float) -> Replied:
