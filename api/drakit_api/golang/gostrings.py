@@ -57,15 +57,25 @@ def to_json(value: Any) -> str:
     return msgspec.json.encode(value).decode().translate(_HTML_SAFE)
 
 
-def as_marshaled(value: Any) -> Any:
-    """Return a value, decoded from JSON without a type, such that ``to_json`` prints it as ``json.Marshal`` does.
+def marshaled(value: Any) -> str:
+    """Encode a value that was decoded from JSON without a type, as ``json.Marshal`` does: keys are sorted."""
+    return to_json(printable(value))
 
-    Keys are sorted, and floats are texts: msgspec would write them as Python does (``3.0``, ``1e16``).
+
+def as_marshaled(value: Any) -> Any:
+    """Return a value, decoded without a type, such that ``to_json`` prints it as ``json.Marshal`` does.
+
+    A float that is not in a list or object stays one, as messages print it otherwise.
     """
+    return printable(value) if isinstance(value, dict | list) else value
+
+
+def printable(value: Any) -> Any:
+    """Sort keys, and make texts of all floats: msgspec would write them as Python does (``3.0``, ``1e16``)."""
     if isinstance(value, dict):
-        return {key: as_marshaled(value[key]) for key in sorted(value)}
+        return {key: printable(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return [as_marshaled(item) for item in value]
+        return [printable(item) for item in value]
     return msgspec.Raw(json_text(value).encode()) if isinstance(value, float) and math.isfinite(value) else value
 
 

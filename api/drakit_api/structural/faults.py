@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from drakit_api.golang.gostrings import as_marshaled, formatted, quote, to_json
+from drakit_api.golang.gostrings import as_marshaled, formatted, marshaled, quote
 from drakit_api.validation.errors import FieldError, invalid, not_supported_value, required, too_long, too_many
 from drakit_api.validation.errors import type_invalid as type_error
 
@@ -63,11 +63,9 @@ def missing(path: str, name: str) -> Fault:
 
 def no_choice(path: str, value: Any, choices: list[Any]) -> Fault:
     """Complain of a value that is none of an enumeration."""
-    shown = [choice if isinstance(choice, str) else to_json(as_marshaled(choice)) for choice in choices]
-    if isinstance(value, dict | list):
-        value = as_marshaled(value)
+    shown = [choice if isinstance(choice, str) else marshaled(choice) for choice in choices]
     text = f"{path} in body should be one of {formatted(choices)}"
-    return Fault(text, not_supported_value(_field(path), value, shown))
+    return Fault(text, not_supported_value(_field(path), as_marshaled(value), shown))
 
 
 def long_text(path: str, maximum: int) -> Fault:

@@ -6,6 +6,7 @@ Kubernetes forbids in schemas (``patternProperties``, ``dependencies``, ``unique
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -29,16 +30,24 @@ _TYPE_OF_OBJECT = ("apiVersion", "kind")
 
 
 class Level:
-    """A compiled schema of one value, in its JSON form."""
+    """A compiled schema of one value, in its JSON form.
 
-    def __init__(self, source: Source) -> None:
-        self._type = TypeCheck(source)
-        self._choices = Choices(source, Level)
-        self._texts, self._format = text_rules(source), format_rule(source)
-        self._bounds = bounds(source, types_of(source), format_of(source))
+    ``any_format``: a format that Kubernetes does not know bears on the type, too, as it does for defaults.
+    """
+
+    def __init__(self, source: Source, *, any_format: bool = False) -> None:
+        def inner(part: Any) -> Level | None:
+            return Level(part, any_format=any_format) if isinstance(part, Mapping) else None
+
+        form = format_of(source, any_format=any_format)
+        self._type = TypeCheck(source, form)
+        self._choices = Choices(source, functools.partial(Level, any_format=any_format))
+        self._texts, self._format = text_rules(source), format_rule(form)
+        self._bounds = bounds(source, types_of(source), form)
         self._enum = enumeration(source)
-        self._fields = {name: Level(each) for name, each in (source.get("properties") or {}).items()}
-        self._others, self._items = _inner(source.get("additionalProperties")), _inner(source.get("items"))
+        fields = source.get("properties") or {}
+        self._fields = {name: Level(each, any_format=any_format) for name, each in fields.items()}
+        self._others, self._items = inner(source.get("additionalProperties")), inner(source.get("items"))
         self._required: tuple[str, ...] = tuple(source.get("required") or ())
         self._properties: tuple[int | None, int | None] = (source.get("minProperties"), source.get("maxProperties"))
         self._lengths: tuple[int | None, int | None] = (source.get("minItems"), source.get("maxItems"))
@@ -135,10 +144,6 @@ class Level:
     def has_type_of(self, sample: Any) -> bool:
         """Tell whether values of the type of ``sample`` have the right one."""
         return self._type.fault("", sample) is None
-
-
-def _inner(source: Any) -> Level | None:
-    return Level(source) if isinstance(source, Mapping) else None
 
 
 def _tests(level: Level) -> Tests:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from drakit_api.golang.gostrings import as_marshaled, to_json
+from drakit_api.golang.gostrings import as_marshaled, marshaled
 from drakit_api.structural.schema import Structural
 from drakit_api.validation.errors import FieldError, duplicate, invalid
 
@@ -112,7 +112,7 @@ def _repeated(values: list[Any]) -> Iterator[int]:
     counts: dict[Any, int] = {}
     for place, value in enumerate(values):
         # Objects are compared by their texts, scalars by type and value.
-        key = to_json(as_marshaled(value)) if isinstance(value, dict | list) else (type(value), value)
+        key = marshaled(value) if isinstance(value, dict | list) else (type(value), value)
         counts[key] = counts.get(key, 0) + 1
         if counts[key] == 2:
             yield place

@@ -16,6 +16,7 @@ from drakit_api.golang.gofloats import general
 from drakit_api.structural.faults import Fault, bad, stated, unplaced
 
 _INT64 = range(-(2**63), 2**63)
+_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _BITS = {"int32": 32, "int64": 64}
 _MAX_FLOAT = 3.4028235677973366e38  # from here on, a number is rounded to infinity in 32 bits
 # A whole number of JSON, as ``github.com/go-openapi/swag`` sees it.
@@ -112,11 +113,11 @@ class Bounds:
 
 
 def bounds(source: Mapping[str, Any], types: tuple[str, ...], form: str) -> Bounds:
-    """Read what a schema says of numbers; ``form`` is its format, if that is one of its only type."""
-    only = types[0] if len(types) == 1 and types[0] in ("integer", "number") else ""
+    """Read what a schema says of numbers; ``form`` is its format."""
+    only = types[0] if len(types) == 1 and types[0] in _FORMATS else ""
     return Bounds(
         type=only,
-        format=form if only else "",
+        format=form if form in _FORMATS.get(only, ()) else "",
         multiple_of=_number(source.get("multipleOf")),
         maximum=_number(source.get("maximum")),
         minimum=_number(source.get("minimum")),

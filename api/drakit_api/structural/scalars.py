@@ -40,17 +40,17 @@ def types_of(source: Source) -> tuple[str, ...]:
     return (source["type"],) if source.get("type") else ()
 
 
-def format_of(source: Source) -> str:
-    """Return the format of a schema, if it is one that counts."""
+def format_of(source: Source, *, any_format: bool = False) -> str:
+    """Return the format of a schema, if it is one that counts; ``any_format``: all of them do."""
     types, form = types_of(source), source.get("format") or ""
-    return form if form and is_recognized(form, types[0] if len(types) == 1 else "") else ""
+    return form if any_format or is_recognized(form, types[0] if len(types) == 1 else "") else ""
 
 
 class TypeCheck:
     """The type of a value, which a format makes less strict."""
 
-    def __init__(self, source: Source) -> None:
-        self._types, self._format = types_of(source), format_of(source)
+    def __init__(self, source: Source, form: str) -> None:
+        self._types, self._format = types_of(source), form
         self._is_numeric = "number" in self._types or "integer" in self._types
         self._nullable = bool(source.get("nullable"))
 
@@ -107,9 +107,8 @@ def _pattern_rule(pattern: str) -> Rule:
     return test, lambda path, text: faults.bad(path, text, detail)
 
 
-def format_rule(source: Source) -> Rule | None:
-    """Read the format of texts; None if there is none."""
-    form = format_of(source)
+def format_rule(form: str) -> Rule | None:
+    """Make the rule of a format of texts; None if there is none."""
     check = check_of(form) if form else None
     return (check, lambda path, text: faults.wrong_type(path, form, text)) if check else None
 

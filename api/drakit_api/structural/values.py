@@ -22,11 +22,11 @@ _NOWHERE = "<nil>"
 
 
 class Validator:
-    """A compiled schema, or a part of it, such as that of ``status``."""
+    """A compiled schema, or a part of it, such as that of ``status``; ``any_format`` is for defaults."""
 
-    def __init__(self, schema: Structural) -> None:
+    def __init__(self, schema: Structural, *, any_format: bool = False) -> None:
         self._schema = schema
-        self._level = Level(schema.source)
+        self._level = Level(schema.source, any_format=any_format)
 
     def faults(self, obj: Any, path: str = "") -> list[FieldError]:
         """Return what is wrong with a value; ``path`` is where it stands in its object."""

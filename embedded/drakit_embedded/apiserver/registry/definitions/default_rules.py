@@ -107,7 +107,7 @@ def _metadata_faults(level: _Level) -> Errors:
 
 
 def _value_faults(schema: Structural, value: Any, path: str) -> list[FieldError]:
-    if faults := Validator(schema).faults(value, path):
+    if faults := Validator(schema, any_format=True).faults(value, path):
         return faults
     # A default must keep the rules when nothing changes, and when it is new.
     rules = Rules(schema)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drakit_api.golang.gostrings import as_marshaled
+from drakit_api.golang.gostrings import printable
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.definitions.schema_fields import (
     DOCUMENTATION_FIELDS,
@@ -67,9 +67,9 @@ def _dependency(value: Any) -> Object:
 
 
 _PRINTERS: Mapping[Shape, Callable[[Any], Any]] = {
-    "json": as_marshaled,
-    "jsons": as_marshaled,
-    "float64": as_marshaled,
+    "json": printable,
+    "jsons": printable,
+    "float64": printable,
     "schema": printed,
     "schemas": lambda value: [printed(each) for each in value],
     "named": _named,

@@ -106,7 +106,9 @@ class SchemaReader:
         found = name_of(item)
         if found == "number" and go_type == "int64":
             found = f"number {item.text if isinstance(item, LongNumber) else item}"
-        text = f"json: cannot unmarshal {found} into Go struct field {place.struct}.{place.stack} of type {go_type}"
+        # What decodes itself names the struct that it stands in.
+        struct = _SCHEMA if self._lenient else place.struct
+        text = f"json: cannot unmarshal {found} into Go struct field {struct}.{place.stack} of type {go_type}"
         if self._lenient:
             raise DecodeError(text)
         self.wrong_type = self.wrong_type or text
