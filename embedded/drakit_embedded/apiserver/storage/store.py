@@ -134,6 +134,8 @@ class Collection:
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
+        # Objects written up to this version are not in the form of today, and the next write changes that.
+        self.outdated = 0
         # The newest encoded events, which watchers share, and whose number they limit; by (version, type and form).
         self.lines: dict[tuple[int, str], bytes] = {}
         self._keys: list[Key] = []

@@ -255,7 +255,7 @@ def update(
         record = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
             deletes.remove(api, served, key, old)
-    elif form != (was := old if served.is_stored else record.object()) and not _only_times_differ(form, was):
+    elif record.version <= served.collection.outdated or _differs(form, old if served.is_stored else record.object()):
         request.commit()
         is_valid = record.is_valid or not subresource
         with _holding(served, old, new, api, intent):
@@ -344,8 +344,12 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
     _restore(meta, was, "generation")
 
 
+def _differs(new: Object, old: Object) -> bool:
+    """Check whether more than times in ``managedFields`` changed; otherwise nothing is stored (equality.go)."""
+    return new != old and not _only_times_differ(new, old)
+
+
 def _only_times_differ(new: Object, old: Object) -> bool:
-    """Check whether only times in ``managedFields`` changed, so that nothing is stored (equality.go)."""
     meta, was = new["metadata"], old["metadata"]
     now, before = meta.get("managedFields") or [], was.get("managedFields") or []
     return (

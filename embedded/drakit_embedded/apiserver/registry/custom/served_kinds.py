@@ -38,6 +38,8 @@ def declared(definition: Definition, store: Store, before: Definition | None) ->
     kind = definition.kind(definition.versions[definition.storage])
     form = StoredKind(kind.stored_under, kind.kind, kind.api_version)
     collection.describe(field_values, form, store.version if before is not None else 0)
+    if before is not None and before.storage != definition.storage:
+        collection.outdated = store.version
     is_same = before is not None and _schemas(before) == _schemas(definition) and not before.has_older
     return replace(definition, has_older=bool(collection.records) and not is_same)
 
