@@ -53,6 +53,20 @@ def with_condition(conditions: Iterable[Object] | None, new: Object, *, update_t
     return [*kept, {**new, **times}]
 
 
+def updated(conditions: Iterable[Object] | None, new: Object) -> list[Object]:
+    """Return the conditions with ``new`` in the place of its type, or at the end (meta.SetStatusCondition).
+
+    The ``lastTransitionTime`` is kept as long as the status is the same.
+    """
+    found = [dict(condition) for condition in conditions or ()]
+    old = find(found, new["type"])
+    if old is None:
+        return [*found, {**new, "lastTransitionTime": gotime.now()}]
+    time = {} if old["status"] == new["status"] else {"lastTransitionTime": gotime.now()}
+    old |= {**new, **time}
+    return found
+
+
 def without(conditions: Iterable[Object] | None, kind: str) -> list[Object]:
     """Return the conditions without those of a type."""
     return [condition for condition in conditions or () if condition.get("type") != kind]

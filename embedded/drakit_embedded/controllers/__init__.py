@@ -7,6 +7,7 @@ one connection: events come in from the API server, changed objects go back to i
 - ``deployments`` with ``rollout``, ``replicasets``, ``daemonsets``: what makes pods; ``pods``, ``adoption`` and
   ``ownership`` say which are whose;
 - ``services`` with ``service_endpoints``: what stands behind Services;
+- ``storage_migrations``: objects are written anew, in the version that is stored now;
 - ``policies``: the status of admission policies;
 - ``garbage``, ``podgc``, ``namespaces``, ``resource_quotas``, ``cluster_roles``; ``kinds`` finds and follows the kinds
   that some of them are for.
@@ -36,6 +37,7 @@ from drakit_embedded.controllers.replicasets import ReplicaSetController
 from drakit_embedded.controllers.resource_quotas import ResourceQuotaController
 from drakit_embedded.controllers.resourceclaims import ResourceClaimController
 from drakit_embedded.controllers.services import ServiceController
+from drakit_embedded.controllers.storage_migrations.controller import StorageMigrationController
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -69,6 +71,7 @@ async def run(
         features = ClaimFeatures(gates.enabled("DRAAdminAccess"), gates.enabled("DRAPrioritizedList"))
     kinds = Kinds(informers)
     garbage = GarbageCollector(informers, kinds)
+    migrations = StorageMigrationController(informers, kinds)
     controllers: list[_Controller] = [
         ResourceClaimController(informers, features),
         ReplicaSetController(informers),
@@ -96,6 +99,7 @@ async def run(
         await informers.synced()
         tasks.create_task(kinds.run())
         tasks.create_task(garbage.run())
+        tasks.create_task(migrations.run())
 
 
 async def _until_it_answers(action: Callable[[], Awaitable[None]]) -> None:

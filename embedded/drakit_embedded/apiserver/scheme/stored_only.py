@@ -48,6 +48,7 @@ ACTED_ON: dict[str, frozenset[str]] = {
     "rbac.authorization.k8s.io": frozenset({"clusterrolebindings", "clusterroles", "rolebindings", "roles"}),
     "storage.k8s.io": frozenset({"csinodes", "volumeattachments", "volumeattributesclasses"}),
     "scheduling.k8s.io": frozenset({"priorityclasses"}),
+    "storagemigration.k8s.io": frozenset({"storageversionmigrations"}),
     "coordination.k8s.io": frozenset({"leases"}),
     "discovery.k8s.io": frozenset({"endpointslices"}),
     "resource.k8s.io": frozenset(
@@ -84,7 +85,6 @@ STORED_ONLY: dict[tuple[str, str], Unused] = {
     ("resource.k8s.io", "resourcepoolstatusrequests"): Unused("controllers", "no controller answers it"),
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): _NO_FLOWS,
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _NO_FLOWS,
-    ("storagemigration.k8s.io", "storageversionmigrations"): Unused("controllers", "no object is rewritten for it"),
 }
 
 # Options by which a cluster gets the real component; a real API server takes real controllers.

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from drakit_api.core import conditions
-from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 
 _DISCOVERY = "NamespaceDeletionDiscoveryFailure"
@@ -47,17 +46,11 @@ def changed(status: Object, findings: Findings) -> Object | None:
     """Return the status with conditions that say this; None if it says so already."""
     failing = dict(_failing(findings))
     old = status.get("conditions") or []
-    new = [dict(condition) for condition in old]
+    new = old
     for kind, well in _ALL_IS_WELL.items():
         reason, message = failing.get(kind, well)
         wanted = {"type": kind, "status": str(kind in failing), "reason": reason, "message": message}
-        before = conditions.find(new, kind)
-        if before is None:
-            new.append({**wanted, "lastTransitionTime": gotime.now()})
-        elif before["status"] != wanted["status"]:
-            before |= {**wanted, "lastTransitionTime": gotime.now()}
-        else:
-            before |= wanted
+        new = conditions.updated(new, wanted)
     return {**status, "conditions": new} if new != old else None
 
 
