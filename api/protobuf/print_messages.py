@@ -2,9 +2,10 @@
 
     python api/protobuf/print_messages.py MODULES > api/drakit_api/etcd/messages.json
 
-MODULES is a Go module cache's ``k8s.io`` directory with ``api@VERSION`` and ``apimachinery@VERSION`` in it. Numbers and
-types are in each package's generated.proto; which fields are pointers (so that zero means something) and which are
-embedded (so that JSON has no level of their own) is known only to the tags of types.go beside it.
+MODULES is a Go module cache's ``k8s.io`` directory with ``api@VERSION``, ``apimachinery@VERSION`` and
+``apiextensions-apiserver@VERSION`` in it. Numbers and types are in each package's generated.proto; which fields are
+pointers (so that zero means something) and which are embedded (so that JSON has no level of their own) is known only to
+the tags of types.go beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PACKAGES = (
     *("resource/v1beta1", "resource/v1beta2", "scheduling/v1", "storage/v1"),
     "storagemigration/v1",
 )
-META = "meta/v1"
+META, EXTENSIONS = "meta/v1", "apiextensions/v1"
 MESSAGE = re.compile(r"^message (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 MAP = re.compile(r"^  map<string, ([\w.]+)> (\w+) = (\d+);", re.MULTILINE)
 PLAIN = re.compile(r"^  (optional|repeated) ([\w.]+) (\w+) = (\d+);", re.MULTILINE)
@@ -39,7 +40,7 @@ def go_facts(text: str) -> dict[tuple[str, str], tuple[str, str]]:
             name = re.search(r'protobuf:"[^"]*name=(\w+)', tags)
             if name:
                 embedded = "<" if re.search(r'json:"(,inline)?"', tags) else ""
-                in_json = re.search(r'json:"(\w+)', tags)
+                in_json = re.search(r'json:"([\w$-]+)', tags)
                 marks = embedded + ("*" if go_type.startswith("*") else "")
                 facts[struct, name[1]] = (in_json[1] if in_json else name[1], marks)
     return facts
@@ -77,6 +78,7 @@ def main(modules: Path) -> None:
     table = messages(modules / f"apimachinery@{VERSION}" / "pkg/apis/meta/v1", META)
     for package in PACKAGES:
         table |= messages(modules / f"api@{VERSION}" / package, package)
+    table |= messages(modules / f"apiextensions-apiserver@{VERSION}" / "pkg/apis" / EXTENSIONS, EXTENSIONS)
     lines = (
         f"{json.dumps(name)}: {json.dumps(fields, separators=(',', ':'))}" for name, fields in sorted(table.items())
     )

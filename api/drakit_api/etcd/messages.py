@@ -1,4 +1,4 @@
-"""Kubernetes' protobuf messages: number, type and kind of each field, for all kinds that are stored.
+"""Kubernetes' protobuf messages: number, type and kind of each field, for all built-in kinds.
 
 There are no generated classes. One table (``messages.json``, printed by ``api/protobuf``) is enough to read a request's
 body in protobuf, and to say how many bytes an object takes in etcd.

@@ -22,7 +22,10 @@ from drakit_api.objects.raw_extensions import Reread
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\0"
-_DEEPEST = 64
+# A schema in a schema is two messages deeper.
+_DEEPEST = 160
+# From this number on, Go prints exponents.
+_WITH_EXPONENT = 1e21
 # Errors of malformed values: texts, JSON, floating point numbers, and times (the last two).
 _UNREADABLE = (UnicodeDecodeError, msgspec.DecodeError, RecursionError, struct.error, OSError, OverflowError)
 
@@ -140,7 +143,9 @@ def _value(kind: str, value: Any, depth: int) -> Any:
     special = _SPECIAL.get(kind)
     if special is not None:
         return special(value)
-    return _message(kind, _bytes(value), depth + 1)
+    found = _message(kind, _bytes(value), depth + 1)
+    unwrap = _WRAPPED.get(kind)
+    return found if unwrap is None else unwrap(found)
 
 
 def _integer(value: Any) -> int:
@@ -153,9 +158,10 @@ def _text(value: Any) -> str:
     return str(bytes(_bytes(value)), "utf-8")
 
 
-def _double(value: Any) -> float:
+def _double(value: Any) -> float | int:
     found: float = struct.unpack("<d", _bytes(value))[0]
-    return found
+    # As Go prints it: without a fraction that is zero.
+    return int(found) if abs(found) < _WITH_EXPONENT and found.is_integer() else found
 
 
 def _time(value: Any) -> str | None:
@@ -197,6 +203,25 @@ def _strings(value: Any) -> list[str]:
     return [_text(item) for _, item in _wire(_bytes(value))]
 
 
+def _schema_or_list(found: Object) -> Any:
+    return found.get("jSONSchemas") or found.get("schema")
+
+
+def _schema_or_bool(found: Object) -> Any:
+    return found.get("schema", found.get("allows", False))
+
+
+def _schema_or_names(found: Object) -> Any:
+    return found.get("property") or found.get("schema")
+
+
+_EXTENSIONS = "apiextensions/v1"
+# Messages that are a choice, of which JSON has only what was chosen.
+_WRAPPED: dict[str, Callable[[Object], Any]] = {
+    f"{_EXTENSIONS}.JSONSchemaPropsOrArray": _schema_or_list,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrBool": _schema_or_bool,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrStringArray": _schema_or_names,
+}
 _SPECIAL: dict[str, Callable[[Any], Any]] = {
     "s": _text,
     "b": lambda value: base64.b64encode(_bytes(value)).decode(),
@@ -209,6 +234,7 @@ _SPECIAL: dict[str, Callable[[Any], Any]] = {
     "Quantity": _quantity,
     "IntOrString": _int_or_string,
     "RawExtension": _extension,
+    f"{_EXTENSIONS}.JSON": _raw,
     "authentication/v1.ExtraValue": _strings,
     "authorization/v1.ExtraValue": _strings,
     "certificates/v1.ExtraValue": _strings,

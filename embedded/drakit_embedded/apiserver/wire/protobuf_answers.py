@@ -75,8 +75,10 @@ def _value(number: int, kind: str, value: Any) -> bytes:
         return _varint(number << 3 | _VARINT) + _varint(int(value))
     if kind == "d":
         return _varint(number << 3 | _DOUBLE) + struct.pack("<d", value)
-    special = _SPECIAL.get(kind)
-    return _bytes(number, special(value) if special is not None else _message(kind, value))
+    special, wrap = _SPECIAL.get(kind), _WRAPPED.get(kind)
+    if special is not None:
+        return _bytes(number, special(value))
+    return _bytes(number, _message(kind, value if wrap is None else wrap(value)))
 
 
 def _bytes(number: int, payload: bytes) -> bytes:
@@ -109,6 +111,25 @@ def _extension(value: Any) -> bytes:
     return _bytes(1, (value.text if isinstance(value, Embedded) else to_json(value)).encode())
 
 
+def _schema_or_list(value: Any) -> Object:
+    return {"jSONSchemas": value} if isinstance(value, list) else {"schema": value}
+
+
+def _schema_or_bool(value: Any) -> Object:
+    return {"allows": value} if isinstance(value, bool) else {"allows": True, "schema": value}
+
+
+def _schema_or_names(value: Any) -> Object:
+    return {"property": value} if isinstance(value, list) else {"schema": value}
+
+
+_EXTENSIONS = "apiextensions/v1"
+# Messages that are a choice, of which JSON has only what was chosen.
+_WRAPPED: dict[str, Callable[[Any], Object]] = {
+    f"{_EXTENSIONS}.JSONSchemaPropsOrArray": _schema_or_list,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrBool": _schema_or_bool,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrStringArray": _schema_or_names,
+}
 _SPECIAL: dict[str, Callable[[Any], bytes]] = {
     "s": str.encode,
     "b": base64.b64decode,
@@ -118,6 +139,7 @@ _SPECIAL: dict[str, Callable[[Any], bytes]] = {
     "Quantity": lambda value: _bytes(1, str(value).encode()),
     "IntOrString": _int_or_string,
     "RawExtension": _extension,
+    f"{_EXTENSIONS}.JSON": lambda value: _bytes(1, to_json(value).encode()),
 }
 for _package in ("authentication", "authorization", "certificates"):
     _SPECIAL[f"{_package}/v1.ExtraValue"] = lambda value: b"".join(_bytes(1, item.encode()) for item in value)
