@@ -109,7 +109,7 @@ def create(
     _admit(request, api)
     meta = obj["metadata"]
     _bring_up(served, obj, api, dry_run=intent.dry_run)
-    request.name = meta["name"]
+    request.name = request.name or meta["name"]
     if instead and not user.superuser:
         right = Access(user, "create", kind.group, kind.plural, namespace=namespace or "", name=instead)
         api.authorizer.check(right)
@@ -418,7 +418,7 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
         else:
             faults += strategy.validate_update(new, old, api)
     if faults:
-        raise statuses.invalid(kind.kind, kind.group, meta["name"], faults)
+        raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
 
 
 def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None) -> Object:

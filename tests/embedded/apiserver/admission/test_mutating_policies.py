@@ -195,3 +195,12 @@ async def test_a_policy_for_another_version_of_the_request_fails(cluster: Cluste
     }
     answer = await cluster.ask("POST", "/apis/events.k8s.io/v1/namespaces/default/events", event)
     assert answer.denial == "converting (v1.Event) to (v1.Event): unknown conversion"
+
+
+async def test_an_object_without_metadata_is_refused(cluster: Cluster) -> None:
+    await cluster.make(MAPS, config_map("m", a="1"))
+    await cluster.mutating("p", '[JSONPatch{op: "remove", path: "/metadata"}]')
+    created, changed = await cluster.create("n", a="1"), await cluster.ask("PATCH", f"{MAPS}/m", {"data": {"a": "2"}})
+    assert (created.code, changed.code) == (422, 422)
+    assert "name or generateName is required" in created.body["message"]
+    assert 'metadata.name: Invalid value: "": field is immutable' in changed.body["message"]

@@ -18,8 +18,6 @@ from drakit_embedded.apiserver.admission.matching.criteria import Criteria
 from drakit_embedded.apiserver.admission.matching.rules import is_exempt_from_policies
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-_GROUP = "admissionregistration.k8s.io"
-
 
 class Policy(Protocol):
     """What policies of both kinds have."""
@@ -56,10 +54,12 @@ P = TypeVar("P", bound=Policy)
 class BoundPolicies(Generic[P]):
     """The policies of one kind that are in force, with their bindings."""
 
-    def __init__(self, kind: str, compiled: Callable[[Object], P], cluster: GuardedCluster) -> None:
-        """Follow the objects of a kind (``validatingadmissionpolic``); ``compiled`` reads a policy."""
-        policies, bindings = (cluster.store.named(f"{kind}{end}.{_GROUP}") for end in ("ies", "ybindings"))
-        self._policies: Configured[P] = Configured(policies, lambda obj: [compiled(obj)], is_exempt_from_policies)
+    def __init__(self, storage: str, compiled: Callable[[Object], P], cluster: GuardedCluster) -> None:
+        """Follow the policies in a collection, and their bindings; ``compiled`` reads a policy."""
+        policies, bindings = cluster.store.named(storage), cluster.store.named(storage.replace("ies.", "ybindings.", 1))
+        self._policies: Configured[P] = Configured(
+            policies, lambda obj: [compiled(obj)] if _is_valid(obj) else [], is_exempt_from_policies
+        )
         self._bindings: Configured[Binding] = Configured(bindings, lambda obj: [_binding(obj)])
         self._listed: Sequence[Binding] = ()
         self._of_policy: dict[str, list[Binding]] = {}
@@ -82,11 +82,16 @@ class BoundPolicies(Generic[P]):
                 self._of_policy.setdefault(binding.policy, []).append(binding)
 
 
+def _is_valid(obj: Object) -> bool:
+    """Check that a policy says what it is for, as releases that did not act on policies stored any."""
+    return bool((obj.get("spec") or {}).get("matchConstraints"))
+
+
 def _binding(obj: Object) -> Binding:
-    spec = obj["spec"]
+    spec = obj.get("spec") or {}
     return Binding(
         name=obj["metadata"]["name"],
-        policy=spec["policyName"],
+        policy=spec.get("policyName") or "",
         criteria=criteria.of_resources(spec.get("matchResources") or {}),
         reference=spec.get("paramRef"),
         actions=tuple(spec.get("validationActions") or ()),

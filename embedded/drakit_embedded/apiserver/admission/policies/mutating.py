@@ -86,7 +86,7 @@ class _Run:
 
     def __init__(self, attributes: Attributes, cluster: GuardedCluster, reinvocations: Reinvocations[_Key]) -> None:
         self._attributes, self._cluster, self._reinvocations = attributes, cluster, reinvocations
-        self._scenes: dict[Kind, Scene] = {}
+        self._scenes: list[Scene] = []
         # Whether any mutation was carried out, whatever came of it.
         self.has_mutated = False
 
@@ -94,7 +94,7 @@ class _Run:
         """Carry out the mutations of a policy; returns why some were not."""
         policy, scene = found.policy, self._scene(found.kind)
         try:
-            if policy.conditions and not policy.conditions.hold(scene.condition_values(found.params)):
+            if policy.conditions and not policy.conditions.hold(scene.condition_values(found.params, policy.names)):
                 return []
         except ConditionsError as error:
             return self._failed(found, str(error))
@@ -110,15 +110,17 @@ class _Run:
         return failures
 
     def _scene(self, kind: Kind) -> Scene:
-        if kind not in self._scenes:
-            self._scenes[kind] = Scene.of(self._attributes, kind, self._cluster)
-        return self._scenes[kind]
+        for scene in self._scenes:
+            if scene.kind is kind:
+                return scene
+        self._scenes.append(Scene(self._attributes, kind, self._cluster))
+        return self._scenes[-1]
 
     def _mutate(self, found: Invocation[MutatingPolicy], mutation: Mutation, scene: Scene) -> list[_Failure]:
         if scene.object is None:
             return []
         meter = cel.Meter(cel.POLICY_BUDGET)
-        values = found.policy.programs.with_variables(scene.values(found.params), meter)
+        values = found.policy.programs.with_variables(scene.values(found.params, found.policy.names), meter)
         try:
             made = mutation.result(scene, values, meter, self._attributes.subresource)
             self._check_version(scene.kind)
@@ -145,7 +147,7 @@ class _Run:
         cluster.default(after, attributes.kind, attributes.subresource)
         attributes.replace(after)
         scene.object = shown(attributes.object, attributes, scene.kind, cluster)
-        self._scenes = {scene.kind: scene}
+        self._scenes = [scene]
 
     def _failed(self, found: Invocation[MutatingPolicy], why: str) -> list[_Failure]:
         if found.policy.ignores_failures:

@@ -18,7 +18,7 @@ from drakit_api.objects import json_patch
 from drakit_embedded.apiserver.admission.matching import criteria
 from drakit_embedded.apiserver.admission.matching.conditions import Conditions
 from drakit_embedded.apiserver.admission.policies import merges
-from drakit_embedded.apiserver.admission.policies.programs import EvaluationError, Expression, Programs
+from drakit_embedded.apiserver.admission.policies.programs import EvaluationError, Expression, Programs, names_in
 from drakit_embedded.apiserver.admission.policies.scenes import Scene
 
 
@@ -85,7 +85,7 @@ class MutatingPolicy:
         self.conditions = Conditions(
             spec.get("matchConditions") or (), ignores_failures=self.ignores_failures, params="paramKind" in spec
         )
-        self._spec = spec
+        self._spec, self.names = spec, names_in(spec)
 
     @cached_property
     def programs(self) -> Programs:
@@ -98,7 +98,8 @@ class MutatingPolicy:
         return [self._mutation(source) for source in self._spec.get("mutations") or ()]
 
     def _mutation(self, source: Object) -> Mutation:
-        merges_it = source["patchType"] == "ApplyConfiguration"
-        expression = source["applyConfiguration" if merges_it else "jsonPatch"]["expression"]
+        merges_it = source.get("patchType") == "ApplyConfiguration"
+        patch = source.get("applyConfiguration" if merges_it else "jsonPatch") or {}
+        expression = patch.get("expression") or ""
         returns = patches.OBJECT if merges_it else list_of(patches.JSON_PATCH)
         return Mutation(self.programs.compiled(expression, returns, patching=True), merges_it)

@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
 
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.admission.policies.bound import BoundPolicies
-    from drakit_embedded.apiserver.admission.policies.judgements import ValidatingPolicy
-    from drakit_embedded.apiserver.admission.policies.mutations import MutatingPolicy
-
-_MUTATING, _VALIDATING = "mutatingadmissionpolic", "validatingadmissionpolic"
-_GROUP = "admissionregistration.k8s.io"
+_MUTATING = "mutatingadmissionpolicies.admissionregistration.k8s.io"
+_VALIDATING = "validatingadmissionpolicies.admissionregistration.k8s.io"
+_Step = Callable[[Attributes, GuardedCluster], None]
 
 
 class Policies:
     """MutatingAdmissionPolicy and ValidatingAdmissionPolicy of one server."""
 
     def __init__(self) -> None:
-        self._mutating: BoundPolicies[MutatingPolicy] | None = None
-        self._validating: BoundPolicies[ValidatingPolicy] | None = None
+        self._mutating: _Step | None = None
+        self._validating: _Step | None = None
 
     def admit(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Let the mutating policies change the object."""
-        if not cluster.store.named(f"{_MUTATING}ies.{_GROUP}").records:
-            return
-        # Imported here and below, as few clusters have policies.
-        from drakit_embedded.apiserver.admission.policies import mutating
-        from drakit_embedded.apiserver.admission.policies.bound import BoundPolicies
-        from drakit_embedded.apiserver.admission.policies.mutations import MutatingPolicy
-
-        if self._mutating is None:
-            self._mutating = BoundPolicies(_MUTATING, MutatingPolicy, cluster)
-        mutating.admit(self._mutating, attributes, cluster)
+        if cluster.store.named(_MUTATING).records:
+            if self._mutating is None:
+                self._mutating = _mutating(cluster)
+            self._mutating(attributes, cluster)
 
     def validate(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Ask the validating policies."""
-        if not cluster.store.named(f"{_VALIDATING}ies.{_GROUP}").records:
-            return
-        from drakit_embedded.apiserver.admission.policies import validating
-        from drakit_embedded.apiserver.admission.policies.bound import BoundPolicies
-        from drakit_embedded.apiserver.admission.policies.judgements import ValidatingPolicy
+        if cluster.store.named(_VALIDATING).records:
+            if self._validating is None:
+                self._validating = _validating(cluster)
+            self._validating(attributes, cluster)
 
-        if self._validating is None:
-            self._validating = BoundPolicies(_VALIDATING, ValidatingPolicy, cluster)
-        validating.validate(self._validating, attributes, cluster)
+
+# What policies need is imported below, as few clusters have any.
+def _mutating(cluster: GuardedCluster) -> _Step:
+    from drakit_embedded.apiserver.admission.policies import mutating
+    from drakit_embedded.apiserver.admission.policies.bound import BoundPolicies
+    from drakit_embedded.apiserver.admission.policies.mutations import MutatingPolicy
+
+    return partial(mutating.admit, BoundPolicies(_MUTATING, MutatingPolicy, cluster))
+
+
+def _validating(cluster: GuardedCluster) -> _Step:
+    from drakit_embedded.apiserver.admission.policies import validating
+    from drakit_embedded.apiserver.admission.policies.bound import BoundPolicies
+    from drakit_embedded.apiserver.admission.policies.judgements import ValidatingPolicy
+
+    return partial(validating.validate, BoundPolicies(_VALIDATING, ValidatingPolicy, cluster))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from drakit_api.cel import admission as cel
 from drakit_api.cel.errors import CelCompileError, CelRuntimeError
 from drakit_api.cel.values.types import Type
+from drakit_api.golang.gostrings import to_json
 from drakit_api.kubernetes_objects import ReadOnlyObject
 
 
@@ -39,6 +40,16 @@ class Expression(NamedTuple):
             raise EvaluationError(f"expression '{self.source}' resulted in error: {error}") from None
 
 
+# What expressions may refer to besides ``object`` and ``params``, which are at hand.
+_COSTLY = ("oldObject", "request", "namespaceObject", "authorizer")
+
+
+def names_in(spec: ReadOnlyObject) -> frozenset[str]:
+    """Find which variables the expressions of a policy may refer to: no other has to be made."""
+    text = to_json(spec)
+    return frozenset(name for name in _COSTLY if name in text)
+
+
 class Programs:
     """Compiles the expressions of a policy, and gives them its variables, each evaluated when it is first read."""
 
@@ -48,10 +59,9 @@ class Programs:
         self._variables: dict[str, cel.Program | CelCompileError] = {}
         self._types: dict[str, Type] = {}
         for variable in spec.get("variables") or ():
-            program = self.compiled(variable["expression"]).program
-            self._variables[variable["name"]] = program
-            result = None if isinstance(program, CelCompileError) else program.result
-            self._types[variable["name"]] = cel.variable_type(result)
+            name, program = variable.get("name") or "", self.compiled(variable.get("expression") or "").program
+            self._variables[name] = program
+            self._types[name] = cel.variable_type(None if isinstance(program, CelCompileError) else program.result)
 
     def compiled(self, source: str, *returns: Type, authorizer: bool = True, patching: bool = False) -> Expression:
         """Compile an expression that may use the variables so far; without ``returns``, any result will do."""

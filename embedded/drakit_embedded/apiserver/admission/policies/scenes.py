@@ -5,7 +5,8 @@ After k8s.io/apiserver/pkg/admission/plugin/cel/{activation,condition}.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from functools import cached_property
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
@@ -23,48 +24,51 @@ _OF_NAMESPACE = (
 )
 
 
-@dataclass(slots=True)
 class Scene:
-    """A write in the kind in which a policy is to see it; ``object`` follows what policies make of it."""
+    """A write in the kind in which a policy is to see it; ``object`` follows what policies make of it.
 
-    kind: Kind
-    request: Object
-    object: Object | None
-    old: Object | None
-    namespace: Object | None
-    authorizer: dict[str, Any]
+    The rest is made when the first policy comes that looks at it.
+    """
 
-    @classmethod
-    def of(cls, attributes: Attributes, kind: Kind, cluster: GuardedCluster) -> Scene:
-        """Convert what a write is about.
+    def __init__(self, attributes: Attributes, kind: Kind, cluster: GuardedCluster) -> None:
+        """Convert the object of a write."""
+        self._attributes, self._cluster = attributes, cluster
+        self.kind = kind
+        self.object = shown(attributes.object, attributes, kind, cluster)
 
-        Raises:
-            StatusError: 404 if its namespace does not exist.
-        """
-        return cls(
-            kind,
-            _request(attributes, kind),
-            shown(attributes.object, attributes, kind, cluster),
-            shown(attributes.old, attributes, kind, cluster),
-            _namespace(attributes, cluster),
-            authorizations.variables(attributes, cluster),
-        )
+    @cached_property
+    def _old(self) -> Object | None:
+        return shown(self._attributes.old, self._attributes, self.kind, self._cluster)
 
-    def values(self, params: Object | None, *, authorizer: bool = True) -> dict[str, Any]:
-        """Build the values of an evaluation."""
-        return {
-            "object": self.object,
-            "oldObject": self.old,
-            "request": self.request,
-            "namespaceObject": self.namespace,
-            "params": params,
-            **(self.authorizer if authorizer else {}),
-        }
+    @cached_property
+    def _request(self) -> Object:
+        return _request(self._attributes, self.kind)
 
-    def condition_values(self, params: Object | None) -> dict[str, Any]:
+    @cached_property
+    def _namespace(self) -> Object | None:
+        return _namespace(self._attributes, self._cluster)
+
+    @cached_property
+    def _authorizer(self) -> dict[str, Any]:
+        return authorizations.variables(self._attributes, self._cluster)
+
+    def values(self, params: Object | None, names: Collection[str]) -> dict[str, Any]:
+        """Build the values of those variables of an evaluation that are among some names."""
+        found = {"object": self.object, "params": params}
+        if "oldObject" in names:
+            found["oldObject"] = self._old
+        if "request" in names:
+            found["request"] = self._request
+        if "namespaceObject" in names:
+            found["namespaceObject"] = self._namespace
+        return {**found, **self._authorizer} if "authorizer" in names else found
+
+    def condition_values(self, params: Object | None, names: Collection[str]) -> dict[str, Any]:
         """Build the values for match conditions, which see no namespace, and the resource that the request names."""
-        request = {**self.request, "resource": self.request["requestResource"]}
-        return {**self.values(params), "request": request, "namespaceObject": None}
+        found = {**self.values(params, names), "namespaceObject": None}
+        if "request" in found:
+            found["request"] = {**self._request, "resource": self._request["requestResource"]}
+        return found
 
 
 def _request(attributes: Attributes, kind: Kind) -> Object:

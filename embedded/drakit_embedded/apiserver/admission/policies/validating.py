@@ -12,7 +12,6 @@ from drakit_embedded.apiserver.admission.policies.bound import Binding, BoundPol
 from drakit_embedded.apiserver.admission.policies.invocations import Invocation, Misconfiguration, invocations
 from drakit_embedded.apiserver.admission.policies.judgements import Denial, ValidatingPolicy
 from drakit_embedded.apiserver.admission.policies.scenes import Scene
-from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import StatusError
 
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413}
@@ -42,7 +41,7 @@ def validate(policies: BoundPolicies[ValidatingPolicy], attributes: Attributes, 
     Raises:
         StatusError: if one denies it.
     """
-    scenes: dict[Kind, Scene] = {}
+    scene: Scene | None = None
     refusals: list[_Refusal] = []
     for found in invocations(policies, attributes, cluster):
         policy, binding = found.policy, found.binding
@@ -50,9 +49,9 @@ def validate(policies: BoundPolicies[ValidatingPolicy], attributes: Attributes, 
             if not policy.ignores_failures:
                 refusals.append(_Refusal(policy, binding, Denial(found.why)))
             continue
-        if found.kind not in scenes:
-            scenes[found.kind] = Scene.of(attributes, found.kind, cluster)
-        for denial in policy.denials(scenes[found.kind], found.params):
+        if scene is None or scene.kind is not found.kind:
+            scene = Scene(attributes, found.kind, cluster)
+        for denial in policy.denials(scene, found.params):
             refusals += _acted(found, denial, attributes)
     if refusals:
         raise refusals[0].error(attributes)
