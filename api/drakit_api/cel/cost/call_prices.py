@@ -52,6 +52,10 @@ def size(value: Any) -> int:
     return 1
 
 
+# Functions of cel-go whose cost is that of the overload: where the types leave several, it is one.
+PRICED_BY_OVERLOAD = frozenset(
+    {"_+_", "_<_", "_<=_", "_>_", "_>=_", "@in", "bytes", "string", "sort", "@sortByAssociatedKeys"}
+)
 # Functions whose cost is the size of their result.
 PRICED_BY_RESULT = frozenset({"slice", "lists.range", "reverse", "join"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drakit_api.cel.cost import metering
+from drakit_api.cel.cost.call_prices import PRICED_BY_OVERLOAD
 from drakit_api.cel.cost.ranges import LIST_BASE, MAP_BASE, STRUCT_BASE
 from drakit_api.cel.evaluation import comprehensions
 from drakit_api.cel.evaluation import nodes as evaluation
@@ -11,7 +12,7 @@ from drakit_api.cel.evaluation.closures import UNKNOWN, Compiler, is_constant
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.frames import Layout
 from drakit_api.cel.library import operators
-from drakit_api.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from drakit_api.cel.syntax.tree import Call, Ident, ListLiteral, MapLiteral, Message, Node, Select
 from drakit_api.cel.syntax.visitor import Visitor, constantly
 
 
@@ -52,15 +53,15 @@ class _MeteredCompiler(Compiler):
         return compiled if _is_path(node) else metering.priced(compiled, 1)
 
     def _unpriced(self, node: Node) -> Closure:
-        """Compile a path that is inside another path: its first selection is free."""
+        """Compile a path that is inside another path, or a branch: its first selection is free, if it has one."""
         compiled = self.visit(node)
-        return metering.priced(compiled, -1) if _is_path(node) else compiled
+        return metering.priced(compiled, -1) if _is_path(node) and not _is_conditional(node) else compiled
 
     def call(self, node: Call) -> Closure:
         function = node.function
-        if function == "_?_:_" and _is_path(node):
+        if _is_conditional(node):
             return evaluation.conditional(self.visit(node.arguments[0]), *map(self._unpriced, node.arguments[1:]))
-        if function in ("_?_:_", "or", "orValue"):
+        if function in ("or", "orValue"):
             return super().call(node)
         if function in ("_&&_", "_||_"):
             operands = [self.visit(operand) for operand in node.operands]
@@ -78,7 +79,8 @@ class _MeteredCompiler(Compiler):
             return membership  # which is free
         if is_constant(node):
             return self._folded(node, implementation, operands, known)
-        return metering.call(function, implementation, operands)
+        is_ambiguous = len(node.overloads) > 1 and function in PRICED_BY_OVERLOAD
+        return metering.call("" if is_ambiguous else function, implementation, operands)
 
     def list_literal(self, node: ListLiteral) -> Closure:
         compiled = super().list_literal(node)
@@ -102,15 +104,17 @@ class _MeteredCompiler(Compiler):
 
 
 class _IsPath(Visitor[bool]):
-    """Tells whether upstream evaluates a node as steps from a variable, a choice between such paths included."""
+    """Tells whether upstream evaluates a node as steps from a variable, or from what a conditional chooses."""
 
     def call(self, node: Call) -> bool:
-        if node.function == "_?_:_":
-            return all(isinstance(branch, Literal) or self.visit(branch) for branch in node.arguments[1:])
-        return node.function in ("_[_]", "_[?_]")
+        return node.function in ("_[_]", "_[?_]", "_?_:_")
 
     ident = select = constantly(True)
     literal = list_literal = map_literal = message = comprehension = bind = constantly(False)
 
 
 _is_path = _IsPath().visit
+
+
+def _is_conditional(node: Node) -> bool:
+    return isinstance(node, Call) and node.function == "_?_:_"

@@ -11,7 +11,16 @@ from drakit_api.cel.library.lists import COMPARABLE, order_of
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.declarations import overload
 from drakit_api.cel.values.equality import is_equal
-from drakit_api.cel.values.values import LISTS, MAPS, NONE, Optional, no_such_overload, type_name
+from drakit_api.cel.values.values import (
+    LISTS,
+    MAPS,
+    NONE,
+    Duration,
+    Optional,
+    Timestamp,
+    no_such_overload,
+    type_name,
+)
 
 _MAX_RANGE = 10_000_000
 
@@ -47,7 +56,11 @@ def _flattened(elements: Any, depth: Any = 1) -> list[Any]:
     return _flatten(elements, depth)
 
 
-def _sort(elements: list[Any]) -> list[Any]:
+def _sort(elements: Any) -> list[Any]:
+    kind = type(elements)
+    if kind not in LISTS:
+        # Upstream asks values of these types about any function.
+        raise no_such_overload("" if kind in (str, Timestamp, Duration) else "sort")
     return sort_by(elements, elements)
 
 
@@ -99,7 +112,7 @@ FUNCTIONS = [
     overload("list<A>.slice(int, int) -> list<A>", _slice),
     overload("list<list<A>>.flatten() -> list<A>", _flattened, checks_arguments=True),
     overload("list<dyn>.flatten(int) -> list<dyn>", _flattened, checks_arguments=True),
-    *(overload(f"list<{kind}>.sort() -> list<{kind}>", _sort) for kind in COMPARABLE),
+    *(overload(f"list<{kind}>.sort() -> list<{kind}>", _sort, checks_arguments=True) for kind in COMPARABLE),
     *(overload(f"list<A>.@sortByAssociatedKeys(list<{kind}>) -> list<A>", sort_by) for kind in COMPARABLE),
     overload("lists::range(int) -> list<int>", _range),
     overload("list<A>.reverse() -> list<A>", _reverse),

@@ -9,6 +9,7 @@ from drakit_api import semver
 from drakit_api.cel.errors import CelRuntimeError, succeeds
 from drakit_api.cel.values.declarations import overload
 from drakit_api.cel.values.values import UINT_MAX, Semver
+from drakit_api.formats import byte_length
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import bounded
 
@@ -46,7 +47,7 @@ def _normalized(text: str) -> str:
 
 
 def _without_zeros(part: str) -> str:
-    if len(part) <= 1:
+    if byte_length(part) <= 1:
         return part
     stripped = part.lstrip("0")
     return stripped if stripped[:1].isdigit() else "0" + stripped
@@ -62,6 +63,8 @@ def _complaint(text: str) -> str:
     rest, plus, build = parts[2].partition("+")
     patch, dash, prerelease = rest.partition("-")
     for name, digits in (("major", parts[0]), ("minor", parts[1]), ("patch", patch)):
+        if not digits:
+            return 'strconv.ParseUint: parsing "": invalid syntax'
         if not _is_number(digits):
             return f"Invalid character(s) found in {name} number {quote(digits)}"
         if len(digits) > 1 and digits[0] == "0":
