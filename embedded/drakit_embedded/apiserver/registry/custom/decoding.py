@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from drakit_api.golang import gojson
-from drakit_api.golang.gostrings import quote
+from drakit_api.golang.gostrings import quote, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding
 from drakit_api.structural import defaulting, embedded, pruning
+from drakit_embedded.apiserver.registry.custom.scale_rules import misfit
 from drakit_embedded.apiserver.registry.strategy import Cluster
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.definitions import Version
@@ -33,7 +34,7 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
     Raises:
         StatusError: 400 for malformed metadata, and if ``validation`` is ``Strict`` for unknown and repeated fields.
     """
-    named = _Named(obj.get("apiVersion") or "", obj.get("kind") or "")
+    named = _named(obj, kind)
     read, unknown = _read(obj, named, lambda read: _shaped_as(read, named, kind))
     complaints = list(dict.fromkeys([*_repeated(obj), *(f"unknown field {quote(path)}" for path in unknown)]))
     if complaints and validation == "Strict":
@@ -44,7 +45,7 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
 
 def decode_applied(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
     """Decode what an apply has merged: that has known fields only, and its nulls are the client's own."""
-    named = _Named(obj.get("apiVersion") or "", obj.get("kind") or "")
+    named = _named(obj, kind)
     read, _ = _read(obj, named, lambda _: [])
     return named.kept(read, kind), []
 
@@ -80,6 +81,16 @@ class _Named(NamedTuple):
         if self.kind != kind.kind:
             obj["kind"] = self.kind
         return obj
+
+
+def _named(obj: Object, kind: Kind) -> _Named:
+    """Read what an object says that it is; a patch may have made it say what is no text."""
+    version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
+    if not isinstance(name, str):
+        raise _Named("", kind.kind).unreadable(f"Object 'Kind' is missing in '{to_json(gojson.single(obj))}'")
+    if not isinstance(version, str):
+        raise _Named("", kind.kind).unreadable(misfit(("apiVersion",), version, "string"))
+    return _Named(version, name)
 
 
 def _repeated(obj: Object) -> list[str]:

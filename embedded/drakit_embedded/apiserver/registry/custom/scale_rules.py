@@ -24,7 +24,7 @@ def number(obj: Object, path: tuple[str, ...]) -> int | None:
     """Read the integer at a path, None if there is none (unstructured.NestedInt64). Raises ``WrongValue``."""
     found = _nested(obj, path)
     if found is not None and type(found) is not int:
-        raise WrongValue(_accessor(path, found, "int64"))
+        raise WrongValue(misfit(path, found, "int64"))
     return found
 
 
@@ -32,7 +32,7 @@ def text(obj: Object, path: tuple[str, ...]) -> str:
     """Read the text at a path; empty if there is none (unstructured.NestedString). Raises ``WrongValue``."""
     found = _nested(obj, path)
     if found is not None and not isinstance(found, str):
-        raise WrongValue(_accessor(path, found, "string"))
+        raise WrongValue(misfit(path, found, "string"))
     return found or ""
 
 
@@ -42,12 +42,13 @@ def _nested(obj: Object, path: tuple[str, ...]) -> Any:
         if found is None:
             return None
         if not isinstance(found, dict):
-            raise WrongValue(_accessor(path[: depth + 1], found, "map[string]interface{}"))
+            raise WrongValue(misfit(path[: depth + 1], found, "map[string]interface{}"))
         found = found.get(key)
     return found
 
 
-def _accessor(path: tuple[str, ...], value: Any, wanted: str) -> str:
+def misfit(path: tuple[str, ...], value: Any, wanted: str) -> str:
+    """Say that a field is not of the Go type that it is read as (``unstructured.NestedFieldNoCopy`` and others)."""
     return f".{'.'.join(path)} accessor error: {formatted(value)} is of the type {_go_type(value)}, expected {wanted}"
 
 
