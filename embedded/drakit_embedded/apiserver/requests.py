@@ -21,6 +21,8 @@ _BROKEN = re.compile(r"%(?![0-9a-fA-F]{2})")
 # Go's time.ParseDuration.
 _AMOUNT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 _DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TOO_LARGE = 2**63
 # Longer numbers are not parsed: leading zeros aside, they are too large.
 _MOST_DIGITS = 64
@@ -109,6 +111,12 @@ class Query:
             why = "missing unit in" if _AMOUNT.fullmatch(text) else "invalid"
             fault = f"time: {why} duration {quote(text)}"
             raise bad_request(f"invalid timeout specified in the request URL - {fault}")
+
+    def timeout(self) -> float:
+        """Read the seconds that a client gives a request, which ``check_timeout`` has found well-formed; 0 if none."""
+        text = self.text("timeout")
+        seconds = sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
+        return -seconds if text.startswith("-") else seconds
 
     def options(self) -> ReadOnlyObject:
         """Read the fields of CreateOptions and UpdateOptions, without those that are empty."""

@@ -45,11 +45,13 @@ Verb = Callable[[Call], Awaitable[web.StreamResponse]]
 
 async def serve(call: Call) -> web.StreamResponse:
     """Answer a request for a collection, an object or a subresource."""
-    handler = _handler(call)
+    handler, seconds = _handler(call), driver.SECONDS
     try:
         if call.query.given("timeout") and not _is_long(call):
             call.query.check_timeout()
-        return await driver.settled(lambda: handler(call.anew()))
+            asked = call.query.timeout()
+            seconds = asked if 0 < asked < seconds else seconds
+        return await driver.settled(lambda: handler(call.anew()), seconds)
     except statuses.StatusError as error:
         error.warnings = call.warnings
         raise

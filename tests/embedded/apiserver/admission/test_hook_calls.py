@@ -69,7 +69,7 @@ def test_what_validation_does_not_let_pass_today_is_not_called(
     api: Api, fields: Object, error: type[Exception], message: str
 ) -> None:
     asked, attributes = hook(**fields), write(api, dry_run=True)
-    seen = calling.view(asked, attributes, api)
+    seen = calling.view(asked, reviews.Views(attributes, api), attributes, api)
     assert seen is not None
     with pytest.raises(error, match=message):
         calling.question(asked, seen, attributes, api)

@@ -281,6 +281,18 @@ async def test_a_webhook_that_takes_too_long_has_failed(connection: Connection, 
         await connection.json("POST", MAPS, config_map())
 
 
+async def test_a_request_has_no_more_time_than_its_client_gives_it(connection: Connection, webhooks: Webhooks) -> None:
+    async def never(request: Object) -> Object:
+        await asyncio.Event().wait()
+        return ALLOW
+
+    await webhooks.add(never, failurePolicy="Ignore")
+    with pytest.raises(ApiError, match="Timeout: request did not complete within requested timeout") as refused:
+        await connection.json("POST", f"{MAPS}?timeout=500ms", config_map())
+    assert refused.value.code == 504
+    assert [call.query for call in webhooks.server.calls] == ["timeout=1s"]
+
+
 async def test_a_webhook_with_side_effects_only_otherwise_is_called_in_a_dry_run(
     connection: Connection, webhooks: Webhooks
 ) -> None:

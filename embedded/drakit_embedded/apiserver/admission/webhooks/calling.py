@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCl
 from drakit_embedded.apiserver.admission.webhooks import answer_types, answers, reviews
 from drakit_embedded.apiserver.admission.webhooks.answers import Answer, CallError
 from drakit_embedded.apiserver.admission.webhooks.hooks import Hook
-from drakit_embedded.apiserver.admission.webhooks.reviews import View
+from drakit_embedded.apiserver.admission.webhooks.reviews import View, Views
 from drakit_embedded.apiserver.outgoing import clients
 from drakit_embedded.apiserver.outgoing.clients import Reply
 from drakit_embedded.apiserver.reruns.memory import Question
@@ -36,8 +36,8 @@ class Replied(NamedTuple):
     reply: Reply
 
 
-def view(hook: Hook, attributes: Attributes, cluster: GuardedCluster) -> View | None:
-    """Build what a webhook is to see of a write; None if the write does not concern it (``ShouldCallHook``).
+def view(hook: Hook, views: Views, attributes: Attributes, cluster: GuardedCluster) -> View | None:
+    """Find what a webhook is to see of a write; None if the write does not concern it (``ShouldCallHook``).
 
     Raises:
         StatusError: 404 if the namespace does not exist, 403 if a match condition cannot be evaluated.
@@ -45,7 +45,7 @@ def view(hook: Hook, attributes: Attributes, cluster: GuardedCluster) -> View | 
     kind = hook.criteria.match(attributes, cluster)
     if kind is None:
         return None
-    seen = View.of(attributes, kind, cluster)
+    seen = views.of(kind)
     return seen if hook.conditions is None or _hold(hook.conditions, seen, attributes, cluster) else None
 
 
@@ -81,7 +81,7 @@ def question(hook: Hook, seen: View, attributes: Attributes, cluster: GuardedClu
         clients.check(hook.target)
     except clients.UnusableError as error:
         raise CallError(f"could not get REST client: {error}") from None
-    content = seen.content()
+    content = seen.content
 
     async def ask(seconds: float) -> Replied:
         uid = str(uuid.uuid4())

@@ -19,7 +19,7 @@ from drakit_embedded.apiserver.admission.reinvocations import Reinvocations
 from drakit_embedded.apiserver.admission.webhooks import calling
 from drakit_embedded.apiserver.admission.webhooks.answers import Answer, CallError
 from drakit_embedded.apiserver.admission.webhooks.hooks import Hook
-from drakit_embedded.apiserver.admission.webhooks.reviews import View
+from drakit_embedded.apiserver.admission.webhooks.reviews import View, Views
 from drakit_embedded.apiserver.reruns import memory
 from drakit_embedded.apiserver.wire import budget
 
@@ -38,12 +38,14 @@ def admit(configured: Configured[Hook], attributes: Attributes, cluster: Guarded
         return
     reinvocations: Reinvocations[Hook] = Reinvocations.of(attributes, _NAME)
     reinvocations.begin(attributes)
+    views = Views(attributes, cluster)
     for hook in hooks:
-        seen = calling.view(hook, attributes, cluster)
+        seen = calling.view(hook, views, attributes, cluster)
         if seen is None or not reinvocations.is_due(hook, attributes):
             continue
         if _call(hook, seen, attributes, cluster):
             reinvocations.changed()
+            views.forget()
         if hook.reinvoked:
             reinvocations.called(hook)
     reinvocations.end(attributes)
@@ -89,8 +91,9 @@ def _patch(hook: Hook, operations: list[Object], seen: View, attributes: Attribu
         what = "attempted to modify the object, which is not supported for this operation"
         raise statuses.internal(f"admission webhook {quote(hook.name)} {what}")
     try:
+        # Copies, as the view is not only of this webhook.
         before = read_back(copy.deepcopy(seen.object), attributes, seen.kind, cluster)
-        patched = json_patch.applied(seen.object, operations)
+        patched = json_patch.applied(copy.deepcopy(dict(seen.object)), operations)
         budget.check(patched)
         after = read_back(patched, attributes, seen.kind, cluster)
     except (json_patch.OperationError, budget.TooDeepError, RecursionError) as error:

@@ -6,11 +6,12 @@ look the same.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.matching import requests
 from drakit_embedded.apiserver.admission.matching.shown import shown
@@ -22,26 +23,44 @@ _OPTIONAL = ("subResource", "requestSubResource", "name", "namespace")
 _VERSIONS = ("v1", "v1beta1")
 
 
-class View(NamedTuple):
-    """What one webhook is to see of a write, in the kind that it asks for."""
+@dataclass(frozen=True, eq=False)
+class View:
+    """What webhooks see of a write, if they ask for it in the same kind; shared by them, and not to be changed."""
 
     kind: Kind
     request: Object
-    object: Object | None
-    old: Object | None
+    object: ReadOnlyObject | None
+    old: ReadOnlyObject | None
 
-    @classmethod
-    def of(cls, attributes: Attributes, kind: Kind, cluster: GuardedCluster) -> View:
-        """Convert the objects of a write."""
-        new = shown(attributes.object, attributes, kind, cluster)
-        old = shown(attributes.old, attributes, kind, cluster)
-        return cls(kind, requests.request(attributes, kind), new, old)
-
+    @cached_property
     def content(self) -> bytes:
-        """Encode what a webhook is told, but for the UID that each call has of its own."""
+        """What a webhook is told, encoded, but for the UID that each call has of its own."""
         told = {key: value for key, value in self.request.items() if value or key not in _OPTIONAL}
         told["userInfo"] = {key: value for key, value in told["userInfo"].items() if value}
         return _encode({**told, "object": self.object, "oldObject": self.old})
+
+
+class Views:
+    """The views of one write, each made when the first webhook asks for it."""
+
+    def __init__(self, attributes: Attributes, cluster: GuardedCluster) -> None:
+        """Show the objects of a write as they are when they are asked for."""
+        self._attributes, self._cluster = attributes, cluster
+        self._known: dict[Kind, View] = {}
+
+    def of(self, kind: Kind) -> View:
+        """Find or build the view in a kind."""
+        found = self._known.get(kind)
+        if found is None:
+            attributes = self._attributes
+            new = shown(attributes.object, attributes, kind, self._cluster)
+            old = shown(attributes.old, attributes, kind, self._cluster)
+            found = self._known[kind] = View(kind, requests.request(attributes, kind), new, old)
+        return found
+
+    def forget(self) -> None:
+        """Forget views of an object that has changed."""
+        self._known.clear()
 
 
 def version(accepted: tuple[str, ...]) -> str | None:

@@ -11,6 +11,7 @@ from drakit_embedded.apiserver.admission.webhooks import calling
 from drakit_embedded.apiserver.admission.webhooks.answers import CallError
 from drakit_embedded.apiserver.admission.webhooks.calling import Replied
 from drakit_embedded.apiserver.admission.webhooks.hooks import Hook
+from drakit_embedded.apiserver.admission.webhooks.reviews import Views
 from drakit_embedded.apiserver.reruns import memory
 from drakit_embedded.apiserver.reruns.memory import Question
 from drakit_embedded.apiserver.statuses import StatusError
@@ -26,7 +27,8 @@ def validate(configured: Configured[Hook], attributes: Attributes, cluster: Guar
     hooks = configured.of(attributes.kind, cluster)
     if not hooks or not memory.can_ask():
         return
-    seen = [(hook, view) for hook in hooks if (view := calling.view(hook, attributes, cluster)) is not None]
+    views = Views(attributes, cluster)
+    seen = [(hook, view) for hook in hooks if (view := calling.view(hook, views, attributes, cluster)) is not None]
     refusals: list[StatusError] = []
     asked: list[tuple[Hook, Question[Replied]]] = []
     for hook, view in seen:
