@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _GO_WORDS = {
 _MOST_MEMORY = 1024 * 1024
 # Patterns of more characters than this are not remembered.
 _REMEMBERED = 1024
+_NOWHERE = (-1, -1)
 _QUOTED_OR_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
@@ -39,10 +41,8 @@ class Program(NamedTuple):
 
     regexp: re2._Regexp
     size: int  # instructions
-
-    def search(self, text: str) -> bool:
-        """Tell whether the pattern occurs anywhere in the text."""
-        return self.regexp.search(text.encode()) is not None  # a third of the time that str takes
+    # Tell whether the pattern occurs anywhere in a text.
+    search: Callable[[str], bool]
 
 
 def compile_pattern(pattern: str) -> Program:
@@ -70,7 +70,20 @@ def _compile(pattern: str) -> Program:
     for name in compiled.groupindex:
         if not name.isascii():
             raise _refusal("invalid named capture", f"(?P<{name}>")
-    return Program(compiled, compiled._regexp.ProgramSize())
+    return Program(compiled, compiled._regexp.ProgramSize(), _search(compiled._regexp.Match))
+
+
+def _search(match: Callable[..., list[tuple[int, int]]]) -> Callable[[str], bool]:
+    """Make a search that takes half of the time of that of the library, which tells more."""
+    import re2
+
+    anywhere = re2._re2.RE2.Anchor.UNANCHORED
+
+    def search(text: str) -> bool:
+        encoded = text.encode()
+        return match(anywhere, encoded, 0, len(encoded))[0] != _NOWHERE
+
+    return search
 
 
 def _complaint(pattern: str, said: bytes) -> tuple[str, str]:

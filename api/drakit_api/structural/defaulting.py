@@ -13,6 +13,8 @@ from typing import Any
 
 from drakit_api.structural.schema import UNSET, Structural
 
+# A tuple is quicker to test for than a union.
+_CONTAINERS = (dict, list)
 Filling = Callable[[Any], None]
 
 
@@ -21,11 +23,15 @@ def drop_nulls(value: Any, schema: Structural | None) -> None:
     if schema is None:
         return
     if isinstance(value, dict):
-        for key in [key for key, item in value.items() if item is None and _is_misplaced(_field(schema, key))]:
-            del value[key]
+        nulls = []
         for key, item in value.items():
-            if isinstance(item, dict | list):
+            if item is None:
+                nulls.append(key)
+            elif isinstance(item, _CONTAINERS):
                 drop_nulls(item, _field(schema, key))
+        for key in nulls:
+            if _is_misplaced(_field(schema, key)):
+                del value[key]
     elif isinstance(value, list) and schema.items is not None:
         for item in value:
             drop_nulls(item, schema.items)

@@ -11,6 +11,8 @@ from typing import Any
 
 from drakit_api.structural.schema import Structural
 
+# A tuple is quicker to test for than a union.
+_CONTAINERS = (dict, list)
 _TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -19,9 +21,11 @@ def prune(obj: Any, schema: Structural, *, is_root: bool) -> list[str]:
 
     At the root, as in embedded resources, type and metadata are known without being in the schema.
     """
-    if is_root and not schema.is_embedded:
-        schema = replace(schema, is_embedded=True)
-    found = (path.removeprefix(".") for path in _prune(obj, schema))
+    if isinstance(obj, dict):
+        pruned = _prune_object(obj, schema, is_resource=is_root or schema.is_embedded)
+    else:
+        pruned = _prune(obj, schema)
+    found = [path.removeprefix(".") for path in pruned]
     # Type and metadata of an object are never reported, even where they are removed.
     return sorted(path for path in found if path not in _TYPE_AND_METADATA)
 
@@ -31,7 +35,7 @@ def _prune(value: Any, schema: Structural | None) -> Iterator[str]:
     if schema is None:
         yield from _prune_all(value)
     elif isinstance(value, dict):
-        yield from _prune_object(value, schema)
+        yield from _prune_object(value, schema, is_resource=schema.is_embedded)
     elif isinstance(value, list):
         yield from _prune_list(value, schema)
 
@@ -44,20 +48,20 @@ def _prune_list(value: list[Any], schema: Structural) -> Iterator[str]:
         # What a list preserves, its items preserve, too.
         items = replace(items, preserves_unknown=True)
     for index, item in enumerate(value):
-        if isinstance(item, dict | list):
+        if isinstance(item, _CONTAINERS):
             yield from (f"[{index}]{path}" for path in _prune(item, items))
 
 
-def _prune_object(value: dict[str, Any], schema: Structural) -> Iterator[str]:
+def _prune_object(value: dict[str, Any], schema: Structural, *, is_resource: bool) -> Iterator[str]:
     known, additional = schema.properties, schema.additional
     unknown = []
     for key, item in value.items():
-        if schema.is_embedded and key in _TYPE_AND_METADATA:
+        if is_resource and key in _TYPE_AND_METADATA:
             continue
         inner = known.get(key)
         if inner is None and additional is None:
             unknown.append(key)
-        elif isinstance(item, dict | list):
+        elif isinstance(item, _CONTAINERS):
             below = inner or (additional if isinstance(additional, Structural) else None)
             yield from (f".{key}{path}" for path in _prune(item, below))
     if unknown and not schema.preserves_unknown:
