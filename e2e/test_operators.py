@@ -151,21 +151,15 @@ def test_an_operator_makes_changes_and_undoes_what_its_users_want(api: Api, obje
     objects.until(lambda: _gpus(api, "first-gpus") is None, "the template goes with it")
 
 
-@pytest.mark.parametrize(
-    ("spec", "why"),
-    [
+def test_what_the_schema_does_not_allow_never_reaches_an_operator(objects: Objects) -> None:
+    for spec, why in (
         ({}, "spec.deviceClass: Required value"),
         ({"deviceClass": "c", "gpus": 9}, "spec.gpus in body should be less than or equal to 8"),
-        ({"deviceClass": "c", "gpus": "many"}, 'spec.gpus in body must be of type integer: \\\\"string\\\\"'),
-    ],
-    ids=["missing", "too many", "no number"],
-)
-def test_what_the_schema_does_not_allow_never_reaches_an_operator(
-    objects: Objects, spec: dict[str, Any], why: str
-) -> None:
-    with pytest.raises(client.ApiException, match=why) as refused:
-        objects.create("wrong", **spec)
-    assert refused.value.status == 422
+        ({"deviceClass": "c", "gpus": "many"}, "spec.gpus in body must be of type integer"),
+    ):
+        with pytest.raises(client.ApiException, match=why) as refused:
+            objects.create("wrong", **spec)
+        assert refused.value.status == 422
     objects.create("right", deviceClass="c")
     objects.until(lambda: objects.status("right").get("phase") == "Ready", "the operator is not bothered")
     with pytest.raises(client.ApiException, match="deviceClass is immutable"):

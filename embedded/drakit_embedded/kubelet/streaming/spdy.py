@@ -68,6 +68,7 @@ class SpdyStreams(Streams):
                 first = frames.read_head(await self._reader.readexactly(frames.HEAD.size))
                 if first.kind:
                     await self._control(first, await self._reader.readexactly(first.length))
+                    await self._writer.drain()  # A client that does not read answers is not read, either.
                 else:
                     await self._data(first)
         except (frames.FrameError, HeaderError):

@@ -221,3 +221,25 @@ def _node() -> Object:
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 1}},
     }
     return {"metadata": {"name": "node"}, "status": status}
+
+
+POLICIES = Resource("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "", namespaced=False)
+POLICY_BINDINGS = Resource(
+    "admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings", "", namespaced=False
+)
+
+
+async def test_a_policy_decides_what_may_be_executed(server: Server, kubelet: FakeKubelet) -> None:
+    kubelet.answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CONNECT"], "resources": ["pods/exec"]}
+    allowed = {"expression": "object.command[0] == 'env' && !has(object.tty)", "message": "only env"}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [allowed]}
+    binding = {"policyName": "p", "validationActions": ["Deny"]}
+    async with Connection(server.url, token="t") as connection:
+        await connection.create(POLICIES, {"metadata": {"name": "p"}, "spec": spec})
+        await connection.create(POLICY_BINDINGS, {"metadata": {"name": "b"}, "spec": binding})
+    refused = "pods \"p\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: only env"
+    assert await ask(server, "POST", "p/exec?command=rm&stdout=1", UPGRADE) == (422, "Invalid", refused)
+    assert (await ask(server, "POST", "p/exec?command=env&tty=1", UPGRADE))[0] == 422
+    assert (await ask(server, "POST", "p/exec?command=env&stdout=1", UPGRADE))[0] == 404
+    assert (await ask(server, "POST", "p/attach?stdout=1", UPGRADE))[0] == 404
