@@ -61,10 +61,10 @@ def _list_map_faults(schema: Object, path: str) -> Errors:
     keys, items = schema.get(_KEYS) or [], schema.get("items")
     if not keys:
         yield required(f"{path}.{_KEYS}", f"must not be empty if {_LIST} is map")
-    if items is None:
+    if "items" not in schema:
         yield required(f"{path}.items", f"must have a schema if {_LIST} is map")
         return
-    if isinstance(items, list):
+    if not isinstance(items, dict):
         yield invalid(f"{path}.items", printed_items(items), f"must only have a single schema if {_LIST} is map")
         return
     if items.get("type") != "object":

@@ -31,20 +31,19 @@ def printed_rule(rule: Object) -> Object:
     return _struct(rule, RULE_FIELDS)
 
 
-def printed_items(items: Object | list[Object] | None) -> Object | None:
+def printed_items(items: Object | list[Object] | None) -> Object:
     """Convert the schema of items, or what is written in its place."""
-    if items is None:
-        return None
     several = [printed(each) for each in items] if isinstance(items, list) else None
     return {"Schema": printed(items) if isinstance(items, dict) else None, "JSONSchemas": several}
 
 
 def _struct(value: Object, fields: tuple[Field, ...]) -> Object:
-    return {field.go: _value(value.get(field.name), field) for field in fields}
+    return {field.go: _value(value, field) for field in fields}
 
 
-def _value(value: Any, field: Field) -> Any:
-    if value is None:
+def _value(struct: Object, field: Field) -> Any:
+    value = struct.get(field.name)
+    if value is None and not (field.shape == "schema or list" and field.name in struct):
         return None if field.pointer else _ZEROS.get(field.shape)
     show = _PRINTERS.get(field.shape)
     return value if show is None else show(value)

@@ -85,8 +85,8 @@ class SchemaReader:
                 self.complaints.append(("unknown" if field is None else "duplicate", f"{place.path}.{key}"))
             if field is not None and item is not None:
                 found = self._value(item, field, place.field(key))
-                # Only pointers to nothing differ from nothing.
-                if found or (field.pointer and found is not None):
+                # Only pointers to nothing differ from nothing; items of no schema are written as null.
+                if found or (field.pointer and found is not None) or field.shape == "schema or list":
                     read[key] = found
         # Of all fields, only this is written even if it is empty.
         return {"rule": "", **read} if struct == _RULE else read

@@ -30,7 +30,7 @@ def _read(schema: Any) -> tuple[Object, SchemaReader]:
         ),
         ({"additionalProperties": False}, {"additionalProperties": False}),
         ({"properties": {"a": None}}, {"properties": {"a": {}}}),
-        ({"items": "x"}, {}),
+        ({"items": "x"}, {"items": None}),
     ],
 )
 def test_what_is_stored_of_a_schema(sent: Any, read: Any) -> None:
