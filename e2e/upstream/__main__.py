@@ -26,10 +26,11 @@ from e2e.upstream.pod_images import write_pod_images
 from e2e.upstream.program import OF_PODS, TESTS, built_programs
 from e2e.upstream.report import print_report, progress
 from e2e.upstream.runs import Runner
-from e2e.upstream.specs import dra_specs
+from e2e.upstream.specs import specs_with
+from e2e.upstream.suites import SUITES, known_failures
 
 _RESULTS = Path(__file__).parents[2] / "build" / "upstream"
-# The list has a column for each of these combinations of components.
+# The lists have a column for each of these combinations of components.
 _COLUMNS: dict[tuple[Backend, frozenset[Component]], str] = {
     ("embedded", frozenset()): "embedded",
     ("embedded", frozenset({"scheduler", "controllers"})): "embedded-real",
@@ -48,6 +49,13 @@ def _pattern(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.command()
 @click.option("--cluster", type=click.Choice(BACKENDS), default="embedded", show_default=True)
 @click.option("--real", metavar="COMPONENT,...", help="Components that are Kubernetes' own, as scheduler,controllers.")
+@click.option(
+    "--suite",
+    "suites",
+    type=click.Choice(list(SUITES)),
+    multiple=True,
+    help="Which tests; may be repeated.  [default: all on an embedded cluster, elsewhere dra]",
+)
 @click.option("-k", "chosen", metavar="REGEX", callback=_pattern, help="Only tests in whose name it is found.")
 @click.option(
     "--jobs", type=click.IntRange(1), help="Tests at a time.  [default: 12; on real nodes 3 for each processor]"
@@ -55,10 +63,17 @@ def _pattern(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.option(
     "--kind-image", metavar="IMAGE", help="The node image in kind, as kindest/node:v1.37.1; else drakit's own."
 )
-def main(cluster: Backend, real: str | None, chosen: re.Pattern[str], jobs: int | None, kind_image: str | None) -> None:
-    """Run Kubernetes' own end-to-end tests of DRA and compare with the list of those that are known to fail.
+def main(
+    cluster: Backend,
+    real: str | None,
+    suites: tuple[str, ...],
+    chosen: re.Pattern[str],
+    jobs: int | None,
+    kind_image: str | None,
+) -> None:
+    """Run Kubernetes' own end-to-end tests and compare with the lists of those that are known to fail.
 
-    Exit status: 0 if every test did what expected.yaml says, 1 otherwise.
+    Exit status: 0 if every test did what the lists say, 1 otherwise.
     """
     end_in_order_on_signals()
     with readable_errors():
@@ -67,9 +82,10 @@ def main(cluster: Backend, real: str | None, chosen: re.Pattern[str], jobs: int 
         components = frozenset(COMPONENTS) if everything else real_components(cluster, real)
         column = _column(cluster, components)
         require(ClusterSpec(real=components), cluster, click.echo)
-        known = expectations.read(expectations.LIST, list(_COLUMNS.values()))[column]
+        names = list(suites) or _suites(column)
+        known = known_failures(names, list(_COLUMNS.values()), column)
         programs = built_programs([TESTS, *(OF_PODS if "kubelet" in components else ())])
-        all_specs = dra_specs(programs[TESTS])
+        all_specs = specs_with(programs[TESTS], [SUITES[name].labels for name in names])
         specs = [spec for spec in all_specs if chosen.search(spec.name)]
         if not specs:
             raise ClusterError(f"-k {chosen.pattern!r}: it is in the name of none of the {len(all_specs)} tests")
@@ -86,6 +102,11 @@ def main(cluster: Backend, real: str | None, chosen: re.Pattern[str], jobs: int 
     judgement = expectations.judge(outcomes, known, {spec.name for spec in all_specs})
     print_report(judgement, column, logs)
     sys.exit(0 if judgement.is_good else 1)
+
+
+def _suites(column: str) -> list[str]:
+    """All of them where the API server is ours and all is at hand; Kubernetes' own passes its conformance tests."""
+    return list(SUITES) if column == "embedded" else ["dra"]
 
 
 def _jobs(components: frozenset[Component]) -> int:
@@ -111,7 +132,7 @@ def _column(cluster: Backend, components: frozenset[Component]) -> str:
     except KeyError:
         known = ", ".join(f"{name} with {_words(real)}" for name, real in _COLUMNS)
         raise ClusterError(
-            f"expected.yaml has no column for {cluster} with {_words(components)} of Kubernetes, only for {known}"
+            f"the lists have no column for {cluster} with {_words(components)} of Kubernetes, only for {known}"
         ) from None
 
 

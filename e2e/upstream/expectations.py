@@ -15,7 +15,6 @@ from e2e.upstream.runs import Outcome
 
 Expectation = Literal["fails", "unstable"]
 _EXPECTATIONS: tuple[Expectation, ...] = ("fails", "unstable")
-LIST = Path(__file__).parent / "expected.yaml"
 
 
 @dataclass(frozen=True)

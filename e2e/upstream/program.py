@@ -17,7 +17,7 @@ from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry
 from drakit_kind.kubernetes.releases import Release
 
-TESTS = "dra-e2e"
+TESTS = "upstream-e2e"
 # What runs in pods of the tests: Kubernetes' own, built as it is, and a stand-in.
 DEVICE_PLUGIN = "sample-device-plugin"
 PROXY = "hostpathplugin"

@@ -31,11 +31,11 @@ def print_report(judgement: Judgement, column: str, logs: Path) -> None:
     _print_known("failed, as listed", judgement.known_failures)
     _print_known("listed as unstable", judgement.unstable)
     if judgement.unknown_names:
-        click.echo("\nERROR: listed, and there is no test of this name; correct or remove the line in expected.yaml:")
+        click.echo("\nERROR: listed, and there is no test of this name; correct or remove the line in the list:")
         for name in judgement.unknown_names:
             click.echo(f"  {name}")
     if judgement.surprising_passes:
-        click.echo(f"\nERROR: passed, though listed as failing; remove {column} from these in expected.yaml:")
+        click.echo(f"\nERROR: passed, though listed as failing; remove {column} from these in the list:")
         for outcome, known in judgement.surprising_passes:
             click.echo(f"  {outcome.spec.name}\n      listed because: {known.reason}")
     if judgement.surprising_failures:

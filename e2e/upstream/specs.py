@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from drakit_kind.cluster import ClusterError
 
-_DRA = "DRA"
 _SERIAL = "Serial"
 # The label of tests of what is off in a cluster with default gates.
 _OFF_BY_DEFAULT = "Feature:OffByDefault"
@@ -36,15 +35,20 @@ class Spec:
         return _OFF_BY_DEFAULT in self.labels
 
 
-def dra_specs(program: Path) -> list[Spec]:
-    """All tests labelled DRA, the API conformance tests of resource.k8s.io among them, by name."""
+def specs_with(program: Path, labels: Iterable[frozenset[str]]) -> list[Spec]:
+    """All tests that have all labels of one of ``labels``, by name."""
+    wanted = list(labels)
+    return [spec for spec in _all_specs(program) if any(each <= spec.labels for each in wanted)]
+
+
+def _all_specs(program: Path) -> list[Spec]:
     with tempfile.TemporaryDirectory(prefix="drakit-") as directory:
         report = Path(directory) / "specs.json"
         command = [str(program), "--ginkgo.dry-run", f"--ginkgo.json-report={report}", "--kubeconfig=/dev/null"]
         listed = subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory)
         if listed.returncode:
             raise ClusterError(f"{program} cannot list its tests:\n{listed.stderr[-2000:] or listed.stdout[-2000:]}")
-        found = [spec for item in leaves(report) if _DRA in (spec := _spec(item)).labels]
+        found = [_spec(item) for item in leaves(report)]
     return sorted(found, key=lambda spec: spec.name)
 
 

@@ -98,7 +98,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func writeKubeconfig(server string, authority []byte, token string) (string, error) {
-	directory, err := os.MkdirTemp("", "dra-e2e-")
+	directory, err := os.MkdirTemp("", "upstream-e2e-")
 	if err != nil {
 		return "", err
 	}

@@ -1,5 +1,5 @@
-// Command dra-e2e is Kubernetes' own end-to-end tests of DRA, unchanged, as one program: the [DRA] tests of
-// k8s.io/kubernetes/test/e2e/dra in the suite of k8s.io/kubernetes/test/e2e, with the flags of e2e.test.
+// Command upstream-e2e is Kubernetes' own end-to-end tests of DRA and of the API machinery, unchanged, as one program:
+// those of k8s.io/kubernetes/test/e2e/dra and test/e2e/apimachinery in the suite of test/e2e, with the flags of e2e.test.
 //
 // With --node-directories it also stands in for what an embedded cluster has no containers for: the pods through which
 // the tests reach the kubelets' sockets (pluginpods.go). Everything else is between the tests and the cluster.
@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/test/e2e/framework/testfiles"
 	manifests "k8s.io/kubernetes/test/e2e/testing-manifests"
 
+	_ "k8s.io/kubernetes/test/e2e/apimachinery"
 	_ "k8s.io/kubernetes/test/e2e/dra"
 	_ "k8s.io/kubernetes/test/e2e/feature"
 	_ "k8s.io/kubernetes/test/e2e/framework/debug/init"
@@ -37,7 +38,7 @@ func main() {
 		os.Setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false")
 		proxied, err := standIn(framework.TestContext.KubeConfig, *nodes)
 		if err != nil {
-			log.Fatal("dra-e2e: ", err)
+			log.Fatal("upstream-e2e: ", err)
 		}
 		framework.TestContext.KubeConfig = proxied
 	}

@@ -102,7 +102,7 @@ func (p *pluginPod) shell(command string, out io.Writer) error {
 }
 
 func unknown(command []string) error {
-	return fmt.Errorf("dra-e2e stands in for this pod and does not know the command %q; see e2e/upstream/module/cmd/dra-e2e/pluginpods.go", command)
+	return fmt.Errorf("upstream-e2e stands in for this pod and does not know the command %q; see e2e/upstream/module/cmd/upstream-e2e/pluginpods.go", command)
 }
 
 // Where the pod mounts directories of its node, and what they are below that of a kubelet of ours.
