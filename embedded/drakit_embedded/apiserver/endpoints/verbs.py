@@ -117,6 +117,7 @@ def _check_scope(call: Call) -> None:
 
 
 async def _review(call: Call) -> web.StreamResponse:
+    forms.check_untabled(call.accept)
     intent = call.intent("CreateOptions", "binding" if call.served.kind.plural == "bindings" else "")
     return call.answer(_encode(await reviews.review(call.api, call.served, call, intent)), 201)
 

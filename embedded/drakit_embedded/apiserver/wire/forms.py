@@ -276,6 +276,15 @@ def _may_be(conversion: Conversion | None) -> bool:
     return known and conversion.group == _META and conversion.version in _META_VERSIONS
 
 
+def check_untabled(accept: str) -> None:
+    """Refuse with 406 who takes nothing but a table of reviews, which have none (AllowsMediaTypeTransform)."""
+    negotiation.accepted(accept, _may_be_untabled, negotiation.OBJECT, schemas=negotiation.OF_OBJECTS)
+
+
+def _may_be_untabled(conversion: Conversion | None) -> bool:
+    return conversion is None or (conversion.kind != "Table" and _may_be(conversion))
+
+
 def _check_partial(asked: str, kind: Kind, *, listing: bool) -> None:
     package = kind.group.partition(".")[0] or "core"
     if listing and asked == "PartialObjectMetadata":

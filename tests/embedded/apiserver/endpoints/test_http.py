@@ -221,6 +221,25 @@ async def test_documents_of_one_form(client: Client, path: str, media: str) -> N
     assert (await client("GET", f"{path}/x"))[2]["message"] == "the server could not find the requested resource"
 
 
+@pytest.mark.parametrize(
+    ("accept", "code"),
+    [
+        ("application/json;as=Table;v=v1;g=meta.k8s.io", 406),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", 201),
+        ("application/json", 201),
+    ],
+)
+async def test_reviews_have_no_table(server: Server, accept: str, code: int) -> None:
+    body = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    url = f"{server.url}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    headers = {"Authorization": f"Bearer {TOKEN}", "Accept": accept}
+    async with aiohttp.ClientSession() as session, session.post(url, json=body, headers=headers) as response:
+        answer = await response.json()
+    assert response.status == code
+    media = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    assert code == 201 or answer["message"] == f"only the following media types are accepted: {media}"
+
+
 @pytest.mark.parametrize(("name", "why"), [("%2E", "be '.'"), ("..", "be '..'"), ("a%25b", "contain '%'")])
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 async def test_names_that_can_stand_in_no_path(server: Server, method: str, name: str, why: str) -> None:
