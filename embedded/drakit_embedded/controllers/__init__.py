@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
+from drakit_client.resources import REPLICATION_CONTROLLERS
 from drakit_embedded.controllers.claim_templates import ClaimFeatures
 from drakit_embedded.controllers.cluster_roles import ClusterRoleAggregation
 from drakit_embedded.controllers.daemonsets import DaemonSetController
@@ -75,6 +76,7 @@ async def run(
     controllers: list[_Controller] = [
         ResourceClaimController(informers, features),
         ReplicaSetController(informers),
+        ReplicaSetController(informers, REPLICATION_CONTROLLERS),
         DeploymentController(informers),
         DaemonSetController(informers),
         ServiceController(informers),

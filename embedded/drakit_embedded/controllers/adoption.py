@@ -12,7 +12,7 @@ from drakit_api.core.pod_claims import controller_reference
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.typed_objects import ObjectMeta
 from drakit_client.reflector import Key
-from drakit_client.resources import PODS, Resource
+from drakit_client.resources import PODS, REPLICATION_CONTROLLERS, Resource
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to
 from drakit_embedded.controllers.pods import is_active
@@ -37,7 +37,7 @@ class PodOwnership:
                 yield pod["metadata"]["namespace"], owner["name"]
         if new is not None and controller_reference(new) is None and new["metadata"].get("labels"):
             for key, candidate in self._shown_owners.store.items():
-                if key[0] == new["metadata"]["namespace"] and selects(candidate, new):
+                if key[0] == new["metadata"]["namespace"] and self._selects(candidate, new):
                     yield key
 
     async def claim(self, owner: Object) -> list[Object]:
@@ -46,14 +46,21 @@ class PodOwnership:
         pending = [pod for pod in self._created.pending() if uid in controller_uid(pod)]
         mine = []
         for pod in [*self._by_owner.get(uid), *pending]:
-            if selects(owner, pod) or not is_active(pod):
+            if self._selects(owner, pod) or not is_active(pod):
                 mine.append(pod)
             elif not owner["metadata"].get("deletionTimestamp"):
                 await self._patch_owners(pod, {"$patch": "delete", "uid": uid})
         if not owner["metadata"].get("deletionTimestamp"):
-            orphans = [pod for pod in self._orphans.get(namespace) if is_active(pod) and selects(owner, pod)]
+            orphans = [pod for pod in self._orphans.get(namespace) if is_active(pod) and self._selects(owner, pod)]
             mine += [await self._patch_owners(pod, reference_to(self._owners, owner)) for pod in orphans]
         return mine
+
+    def _selects(self, owner: Object, pod: Object) -> bool:
+        """Check whether the owner's selector matches the pod's labels; the oldest owners have labels for a selector."""
+        selector = owner["spec"]["selector"]
+        if self._owners == REPLICATION_CONTROLLERS:
+            selector = {"matchLabels": selector}
+        return label_selectors.selects(selector, pod["metadata"].get("labels"))
 
     async def _patch_owners(self, pod: Object, change: ReadOnlyObject) -> Object:
         """Change one owner, by its uid: to do so again, before the reflector shows the change, changes nothing."""
@@ -62,11 +69,6 @@ class PodOwnership:
         return await self._connection.patch(
             PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge"
         )
-
-
-def selects(owner: Object, pod: Object) -> bool:
-    """Check whether the owner's selector matches the pod's labels."""
-    return label_selectors.selects(owner["spec"]["selector"], pod["metadata"].get("labels"))
 
 
 def _orphan_namespace(pod: Object) -> Iterable[str]:

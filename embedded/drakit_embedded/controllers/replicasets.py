@@ -1,6 +1,7 @@
-"""The replica set controller: as many pods as asked for, no more, no fewer.
+"""The controller of replica sets and of replication controllers: as many pods as asked for, no more, no fewer.
 
-Follows k8s.io/kubernetes/pkg/controller/replicaset (replica_set.go, replica_set_utils.go).
+Follows k8s.io/kubernetes/pkg/controller/replicaset (replica_set.go, replica_set_utils.go). A replication controller is
+treated as an older version of a replica set, by another instance (pkg/controller/replication).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
-from drakit_client.resources import PODS, REPLICA_SETS
+from drakit_client.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, Resource
 from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.adoption import PodOwnership
 from drakit_embedded.controllers.informers import Created, Informers
@@ -26,20 +27,22 @@ from drakit_embedded.controllers.pods import (
     slow_start,
 )
 
+_SOURCES = {REPLICA_SETS: "replicaset-controller", REPLICATION_CONTROLLERS: "replication-controller"}
+
 
 class ReplicaSetController:
     """Creates, adopts, releases and deletes pods until their number is ``spec.replicas``."""
 
-    def __init__(self, informers: Informers) -> None:
-        self._connection = informers.connection
-        events = EventRecorder(informers.connection, "replicaset-controller")
-        self._control = PodControl(informers.connection, REPLICA_SETS, events)
-        self._sets = informers.reflector(REPLICA_SETS)
+    def __init__(self, informers: Informers, owners: Resource = REPLICA_SETS) -> None:
+        self._connection, self._owners = informers.connection, owners
+        events = EventRecorder(informers.connection, _SOURCES[owners])
+        self._control = PodControl(informers.connection, owners, events)
+        self._sets = informers.reflector(owners)
         self._pods = informers.reflector(PODS)
         self._created = Created(self._pods)
-        self._ownership = PodOwnership(informers, REPLICA_SETS, self._created)
+        self._ownership = PodOwnership(informers, owners, self._created)
         self._deleted = Deletions(self._pods, self._control)  # pods being deleted do not count
-        self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="replicaset")
+        self._queue: WorkQueue[Key] = WorkQueue(self._sync, name=owners.kind.lower())
         self._sets.on_change(self._set_changed)
         self._pods.on_change(self._pod_changed)
 
@@ -90,11 +93,13 @@ class ReplicaSetController:
     ) -> None:
         old = replica_set.get("status") or {}
         status = _status(replica_set, mine, active, failure)
+        if self._owners == REPLICATION_CONTROLLERS:
+            del status["terminatingReplicas"]
         if {key: value for key, value in old.items() if value or key in status} == status:
             return
         try:
             await self._connection.replace_status(
-                REPLICA_SETS, {**replica_set, "status": status}, replica_set["metadata"]["namespace"]
+                self._owners, {**replica_set, "status": status}, replica_set["metadata"]["namespace"]
             )
         except NotFound:
             return

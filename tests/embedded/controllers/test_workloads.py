@@ -19,6 +19,7 @@ from drakit_client.resources import (
     NODES,
     PODS,
     REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
     SERVICE_ACCOUNTS,
     Resource,
 )
@@ -123,6 +124,26 @@ async def test_a_replica_set_has_as_many_pods_as_it_says(story: Story, controlle
     await until(equals(story.count, 1))
     await story.connection.delete(PODS, (await story.pods())[0]["metadata"]["name"], NS, grace_period_seconds=0)
     await until(equals(story.count, 1))
+
+
+@pytest.mark.slow
+async def test_a_replication_controller_is_an_older_replica_set(story: Story, controllers: None, until: Until) -> None:
+    await story.connection.create(REPLICATION_CONTROLLERS, workload("rc", 2, selector=LABELS), NS)
+    orphan = {"metadata": {"name": "orphan", "labels": LABELS}, "spec": template()["spec"]}
+    await until(equals(story.count, 2))
+    await story.make_ready()
+
+    async def ready() -> bool:
+        expected = {"replicas": 2, "fullyLabeledReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
+        return await story.status(REPLICATION_CONTROLLERS, "rc") == {**expected, "observedGeneration": 1}
+
+    await until(ready)
+    owners = {owner["kind"] for pod in await story.pods() for owner in pod["metadata"]["ownerReferences"]}
+    assert owners == {"ReplicationController"}
+    await story.connection.create(PODS, orphan, NS)
+    await until(equals(story.count, 2))
+    await story.connection.delete(REPLICATION_CONTROLLERS, "rc", NS)
+    await until(equals(story.count, 0))
 
 
 @pytest.mark.slow

@@ -250,9 +250,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("certificates.k8s.io", "podcertificaterequests"): Strategy(
         fields=("spec.signerName", "spec.podName", "spec.nodeName")
     ),
-    ("", "replicationcontrollers"): Strategy(
-        fields=("status.replicas",), field_zeros={"status.replicas": "0"}, generation=True
-    ),
     **dict.fromkeys(_COUNTED, Strategy(generation=True)),
     ("discovery.k8s.io", "endpointslices"): Strategy(
         generation=True, counted=("addressType", "endpoints", "ports", "metadata.labels")

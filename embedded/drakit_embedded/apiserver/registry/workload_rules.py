@@ -1,7 +1,7 @@
-"""What makes the specs of deployments, replica sets, stateful sets and daemon sets valid.
+"""What makes the specs of deployments, replica sets, stateful sets, daemon sets and replication controllers valid.
 
 After ValidateDeploymentSpec, ValidateDaemonSetSpec, ValidateReplicaSetSpec and ValidateStatefulSetSpec in
-k8s.io/kubernetes/pkg/apis/apps/validation/validation.go.
+k8s.io/kubernetes/pkg/apis/apps/validation/validation.go, and ValidateReplicationControllerSpec in pkg/apis/core.
 """
 
 from __future__ import annotations
@@ -43,6 +43,20 @@ def replica_set(spec: Object, path: str) -> Errors:
     """Validate the spec of a ReplicaSet."""
     yield from _not_negative(spec, path, "replicas", "minReadySeconds")
     yield from _selector_and_template(spec, path, _Words("deployment", "ReplicaSet"))
+
+
+def replication_controller(spec: Object, path: str) -> Errors:
+    """Validate the spec of a ReplicationController, which selects by labels."""
+    yield from _not_negative(spec, path, "minReadySeconds")
+    selector, template = spec.get("selector"), spec.get("template")
+    if not selector:
+        yield required(f"{path}.selector")
+    yield from _not_negative(spec, path, "replicas")
+    if template is None:
+        yield required(f"{path}.template")
+        return
+    yield from _matching(template, {"matchLabels": selector or {}}, f"{path}.template")
+    yield from _template(template, f"{path}.template", [], _Words("", "ReplicationController"))
 
 
 def stateful_set(spec: Object, path: str) -> Errors:
@@ -91,12 +105,16 @@ def _selector_and_template(spec: Object, path: str, words: _Words) -> Errors:
         return
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid(f"{path}.selector", selector, f"empty selector is invalid for {words.selecting}")
+    yield from _matching(template, selector, f"{path}.template")
+    claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
+    yield from _template(template, f"{path}.template", claimed, words)
+
+
+def _matching(template: Object, selector: Object | None, path: str) -> Errors:
     labels = (template.get("metadata") or {}).get("labels")
     if not selects(selector, labels or {}):
         shown = labels and dict(sorted(labels.items()))
-        yield invalid(f"{path}.template.metadata.labels", shown, "`selector` does not match template `labels`")
-    claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
-    yield from _template(template, f"{path}.template", claimed, words)
+        yield invalid(f"{path}.metadata.labels", shown, "`selector` does not match template `labels`")
 
 
 def _template(template: Object, path: str, claimed: list[str], words: _Words) -> Errors:

@@ -38,6 +38,11 @@ def _on_update(rules: Rules, new: Object, old: Object, cluster: Cluster) -> Sequ
     return faults
 
 
+def _on_free_update(rules: Rules, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    """Validate an update of a kind that may select other pods than before."""
+    return list(rules(new["spec"], "spec"))
+
+
 def _start_daemon_set(obj: Object, cluster: Cluster) -> None:
     _count_templates(obj, _templates(obj) or 1)
 
@@ -83,17 +88,19 @@ def _start_job(obj: Object, cluster: Cluster) -> None:
 
 
 def _strategy(rules: Rules, **options: Any) -> Strategy:
-    return Strategy(
-        validate_create=partial(_on_create, rules),
-        validate_update=partial(_on_update, rules),
-        generation=True,
-        **options,
-    )
+    options = {"validate_update": partial(_on_update, rules), **options}
+    return Strategy(validate_create=partial(_on_create, rules), generation=True, **options)
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("apps", "deployments"): _strategy(workload_rules.deployment, counted=("spec", "metadata.annotations")),
     ("apps", "replicasets"): _strategy(workload_rules.replica_set),
+    ("", "replicationcontrollers"): _strategy(
+        workload_rules.replication_controller,
+        fields=("status.replicas",),
+        field_zeros={"status.replicas": "0"},
+        validate_update=partial(_on_free_update, workload_rules.replication_controller),
+    ),
     ("apps", "statefulsets"): _strategy(workload_rules.stateful_set, default=_default_stateful_set),
     ("batch", "cronjobs"): Strategy(generation=True),
     ("batch", "jobs"): Strategy(

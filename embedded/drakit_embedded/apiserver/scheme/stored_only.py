@@ -31,7 +31,7 @@ ACTED_ON: dict[str, frozenset[str]] = {
     "": frozenset(
         {
             *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes", "pods", "podtemplates"),
-            *("resourcequotas", "secrets", "serviceaccounts", "services"),
+            *("replicationcontrollers", "resourcequotas", "secrets", "serviceaccounts", "services"),
         }
     ),
     "apiextensions.k8s.io": frozenset({"customresourcedefinitions"}),
@@ -64,7 +64,6 @@ _NO_VOLUMES = Unused("controllers", "no volume is made or bound")
 STORED_ONLY: dict[tuple[str, str], Unused] = {
     ("", "persistentvolumeclaims"): _NO_VOLUMES,
     ("", "persistentvolumes"): _NO_VOLUMES,
-    ("", "replicationcontrollers"): _NO_PODS,
     ("apps", "statefulsets"): _NO_PODS,
     ("autoscaling", "horizontalpodautoscalers"): Unused("controllers", "nothing is scaled by it"),
     ("batch", "cronjobs"): Unused("controllers", "no jobs are made for it"),
