@@ -162,11 +162,11 @@ class Socket:
     async def __aexit__(self, *exc: object) -> None:
         await self._session.close()
 
-    async def open(self, *command: str, **options: str) -> aiohttp.ClientWebSocketResponse:
+    async def open(self, *command: str, path: str = EXEC, **options: str) -> aiohttp.ClientWebSocketResponse:
         query = [*{**WHOLE, **options}.items(), *(("command", word) for word in command)]
         tls = ssl.create_default_context()
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-        url = f"{self._cluster.connection.server}{EXEC}"
+        url = f"{self._cluster.connection.server}{path}"
         return await self._session.ws_connect(url, params=query, protocols=self._protocols, ssl=tls)
 
     async def all(self, *command: str, **options: str) -> list[bytes | str]:
@@ -216,6 +216,18 @@ async def test_a_terminal_echoes_and_is_interrupted(cluster: Cluster) -> None:
         *echoed, status = [message.data async for message in socket]
     assert echoed == [b"\x01^C\r\n"]
     assert json.loads(status[1:])["details"]["causes"][0]["message"] == "130"
+
+
+async def test_a_terminal_is_told_to_the_command_and_leaves_what_it_was_attached_to(cluster: Cluster) -> None:
+    await cluster.run(container={"command": ["sh", "-c", "echo started; sleep 1000"]})
+    async with Socket(cluster, "v5.channel.k8s.io") as client:
+        printed = await client.all("printenv", "TERM", "HOME", tty="true")
+        assert printed[1] == b"\x01xterm\r\n/root\r\n"
+        socket = await client.open(path=f"{EXEC.removesuffix('exec')}attach", stdin="true", tty="true")
+        assert [(await socket.receive(timeout=30)).data for _ in range(2)] == [b"\x01", b"\x01started\r\n"]
+        await socket.send_bytes(b"\x00\x03")
+        left = [message.data async for message in socket]
+    assert left == [b"\x01^C\r\n", b'\x03{"metadata":{},"status":"Success"}']
 
 
 async def test_a_command_dies_with_its_container(cluster: Cluster) -> None:
