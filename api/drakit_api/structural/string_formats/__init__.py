@@ -3,6 +3,8 @@
 A format that is not here means nothing: it is a hint for readers, and a warning when a definition is written. Sources:
 ``k8s.io/kube-openapi`` ``pkg/validation/strfmt`` and ``pkg/internal/third_party/govalidator``, and which of them
 Kubernetes knows in ``k8s.io/apiextensions-apiserver`` v0.37.1 ``pkg/apiserver/validation/formats.go``.
+
+Patterns are compiled when they are first used: hardly any schema has more than one of them.
 """
 
 from __future__ import annotations

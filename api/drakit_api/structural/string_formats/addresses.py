@@ -11,20 +11,18 @@ from drakit_api.cel.library.urls import request_uri_problem
 from drakit_api.formats import byte_length
 
 # Of texts in which "a" stands for all letters, "0" for digits and "$" for symbols.
-_HOSTNAME = re.compile(r"[a0$](?:-?[a0$]{0,62})?|(?:[a0$](?:[a0$-]{0,61}[a0$])?\.)+a{2,63}")
+_HOSTNAME = r"[a0$](?:-?[a0$]{0,62})?|(?:[a0$](?:[a0$-]{0,61}[a0$])?\.)+a{2,63}"
 _HOSTNAME_BYTES, _LABEL_BYTES = 255, 63
 _ASCII_SYMBOLS = dict.fromkeys("$+<=>^`|~", "$")
 _HEX = "[0-9a-fA-F]"
 # 6, 8 or 20 bytes, in groups of one or two with the same separator between them, or in one piece.
-_MAC = re.compile(
-    "|".join(
-        rf"{_HEX}{{2}}(?::{_HEX}{{2}}){{{size - 1}}}|{_HEX}{{2}}(?:-{_HEX}{{2}}){{{size - 1}}}"
-        rf"|{_HEX}{{4}}(?:\.{_HEX}{{4}}){{{size // 2 - 1}}}|{_HEX}{{{size * 2}}}"
-        for size in (6, 8, 20)
-    )
+_MAC = "|".join(
+    rf"{_HEX}{{2}}(?::{_HEX}{{2}}){{{size - 1}}}|{_HEX}{{2}}(?:-{_HEX}{{2}}){{{size - 1}}}"
+    rf"|{_HEX}{{4}}(?:\.{_HEX}{{4}}){{{size // 2 - 1}}}|{_HEX}{{{size * 2}}}"
+    for size in (6, 8, 20)
 )
-_LEADING_ZEROS = re.compile(rf"(?<!{_HEX})0+(?={_HEX})")
-_BITS = re.compile("0*[0-9]{1,3}")
+_LEADING_ZEROS = rf"(?<!{_HEX})0+(?={_HEX})"
+_BITS = "0*[0-9]{1,3}"
 
 # RFC 5322 as Go's net/mail reads it; all quantifiers are possessive, as Go never goes back.
 _ATEXT = r"!#-'*+\-/-9=?A-Z^-~\u0080-\U0010ffff"
@@ -43,15 +41,13 @@ def _address(name: str) -> str:
     return rf'[ \t]*+(?:"{_QUOTED_CHARACTER}++"|{_ATOM})@[ \t]*+{domain}'
 
 
-_MAILBOX = re.compile(
-    rf"(?:{_address('bare')}[ \t]*+(?:{_COMMENT})?|(?:{_PHRASE})?[ \t]*+<{_address('angled')}>){_SPACE}", re.DOTALL
-)
-_GROUP = re.compile(rf"{_PHRASE}:(?P<mailbox>.*);{_SPACE}", re.DOTALL)
+_MAILBOX = rf"(?:{_address('bare')}[ \t]*+(?:{_COMMENT})?|(?:{_PHRASE})?[ \t]*+<{_address('angled')}>){_SPACE}"
+_GROUP = rf"{_PHRASE}:(?P<mailbox>.*);{_SPACE}"
 
 
 def is_hostname(text: str) -> bool:
     """Tell whether a text is a name of a host, of labels that may have letters of any alphabet."""
-    if byte_length(text) > _HOSTNAME_BYTES or not _HOSTNAME.fullmatch("".join(map(_class, text))):
+    if byte_length(text) > _HOSTNAME_BYTES or not re.fullmatch(_HOSTNAME, "".join(map(_class, text))):
         return False
     return all(byte_length(label) <= _LABEL_BYTES for label in text.split("."))
 
@@ -69,16 +65,16 @@ def is_uri(text: str) -> bool:
 
 def is_email(text: str) -> bool:
     """Tell whether a text is one address of mail, maybe with a name, as ``mail.ParseAddress`` reads it."""
-    match = _MAILBOX.fullmatch(text)
+    match = re.fullmatch(_MAILBOX, text, re.DOTALL)
     if match is None:
-        group = _GROUP.fullmatch(text)
-        match = _MAILBOX.fullmatch(group["mailbox"]) if group else None
+        group = re.fullmatch(_GROUP, text, re.DOTALL)
+        match = re.fullmatch(_MAILBOX, group["mailbox"], re.DOTALL) if group else None
     return match is not None and all(_is_ip(literal) for literal in match.groupdict().values() if literal is not None)
 
 
 def is_ipv4(text: str) -> bool:
     """Tell whether a text is an address with dots, maybe with leading zeros, maybe inside of an IPv6 address."""
-    return "." in text and _is_ip(_LEADING_ZEROS.sub("", text))
+    return "." in text and _is_ip(re.sub(_LEADING_ZEROS, "", text))
 
 
 def is_ipv6(text: str) -> bool:
@@ -89,15 +85,15 @@ def is_ipv6(text: str) -> bool:
 def is_cidr(text: str) -> bool:
     """Tell whether a text is an address and the length of a prefix; there may be leading zeros."""
     address, slash, bits = text.partition("/")
-    address = _LEADING_ZEROS.sub("", address)
-    if not slash or not _is_ip(address) or not _BITS.fullmatch(bits):
+    address = re.sub(_LEADING_ZEROS, "", address)
+    if not slash or not _is_ip(address) or not re.fullmatch(_BITS, bits):
         return False
     return int(bits) <= ipaddress.ip_address(address).max_prefixlen
 
 
 def is_mac(text: str) -> bool:
     """Tell whether a text is a hardware address, as ``net.ParseMAC`` reads it."""
-    return _MAC.fullmatch(text) is not None
+    return re.fullmatch(_MAC, text) is not None
 
 
 def is_short_name(text: str) -> bool:

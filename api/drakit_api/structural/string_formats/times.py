@@ -11,9 +11,9 @@ from drakit_api.cel.library.conversions import string_to_duration
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import int64
 
-_DATE = re.compile("([0-9]{4})(-[0-9]{2}-[0-9]{2})")
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_AMOUNT = re.compile("([0-9]+)[\\t\\n\\f\\r ]*([A-Za-zµ]+)")
+_DATE = "([0-9]{4})(-[0-9]{2}-[0-9]{2})"
+_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})"
+_AMOUNT = "([0-9]+)[\\t\\n\\f\\r ]*([A-Za-zµ]+)"
 _MINUTE, _HOUR, _DAY = 60 * 10**9, 3600 * 10**9, 24 * 3600 * 10**9
 _UNITS = {
     "ns": 1,
@@ -44,7 +44,7 @@ _LONGEST_OF_GO = 256
 
 def is_date(text: str) -> bool:
     """Tell whether a text is a day such as ``2026-02-28``."""
-    match = _DATE.fullmatch(text)
+    match = re.fullmatch(_DATE, text)
     if match is None:
         return False
     try:
@@ -58,7 +58,7 @@ def is_date(text: str) -> bool:
 def is_datetime(text: str) -> bool:
     """Tell whether a text is a day, a T, and a time with its zone; what follows another T is not looked at."""
     day, *times = text.lower().split("t")
-    match = _TIME.fullmatch(times[0]) if times else None
+    match = re.fullmatch(_TIME, times[0]) if times else None
     return match is not None and is_date(day) and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
@@ -80,7 +80,7 @@ def duration(text: str) -> int:
         with contextlib.suppress(CelRuntimeError):
             return string_to_duration(text).nanoseconds
     total: int | None = None
-    for digits, unit in _AMOUNT.findall(text):
+    for digits, unit in re.findall(_AMOUNT, text):
         amount, length = int64(digits), _length(unit.lower())
         if amount is None:
             raise ValueError(f"strconv.Atoi: parsing {quote(digits)}: value out of range")
