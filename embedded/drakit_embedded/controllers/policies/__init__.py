@@ -1,6 +1,6 @@
 """Whether the expressions of ValidatingAdmissionPolicies fit the types of what they are for, as their status says.
 
-``controller`` writes the status, ``type_checks`` finds what does not fit, by the types of ``built_in_types``. Policies
+``controller`` writes the status, ``type_checks`` finds what does not fit, by the types of ``published_types``. Policies
 are rare, and checking takes memory, so the latter two are loaded when there is one.
 """
 

@@ -1,6 +1,6 @@
 """Finds expressions of a policy that cannot work for the kinds that it names.
 
-After k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go. Of custom resources nothing is known.
+After k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from drakit_api.cel.declared import Declared
 from drakit_api.cel.values.types import Type
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
-from drakit_embedded.controllers.policies.built_in_types import BuiltInTypes
+from drakit_embedded.controllers.policies.published_types import PublishedTypes
 
 # maxTypesToCheck
 _MOST_KINDS = 10
@@ -32,7 +32,7 @@ class TypeChecker:
     """Checks policies by the types that an API server publishes."""
 
     def __init__(self, connection: Connection) -> None:
-        self._types = BuiltInTypes(connection)
+        self._types = PublishedTypes(connection)
 
     async def check(self, policy: Object) -> list[Object]:
         """List the ``expressionWarnings`` of a policy's status."""

@@ -1,8 +1,7 @@
-"""The CEL types of Kubernetes' own kinds, from the OpenAPI documents that every API server publishes.
+"""The CEL types of kinds, from the OpenAPI documents that every API server publishes.
 
-Upstream has the documents compiled in (k8s.io/apiserver/pkg/cel/openapi/resolver/definitions.go), and makes types of
-them as for custom resources (pkg/cel/common/schemas.go). A Pod has some thousand fields, of which a policy names two or
-three: the type of a field is made when it is asked for.
+After k8s.io/apiserver/pkg/cel/openapi/resolver and pkg/cel/common/schemas.go. A Pod has some thousand fields, of which
+a policy names two or three: the type of a field is made when it is asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 
 _REFERENCE = "#/components/schemas/"
-# The names of types in documents begin with this, unless they are of custom resources.
+# The names of types in documents begin with this, unless they are of custom resources, which may change.
 _BUILT_IN = "io.k8s."
 _BY_FORMAT = {
     "byte": Declared("bytes", types.BYTES),
@@ -34,36 +33,39 @@ _SCALARS = {
 }
 _DYNAMIC = Declared("dyn", types.DYN)
 _Schemas = Mapping[str, Object]
+_KINDS = "x-kubernetes-group-version-kind"
+_STRING: Object = {"type": "string"}
+# What expressions see of any resource, also of one that is embedded, even if its schema does not say so.
+_OF_RESOURCES: _Schemas = {
+    "kind": _STRING,
+    "apiVersion": _STRING,
+    "metadata": {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}},
+}
 
 
-class BuiltInTypes:
-    """Finds kinds by their plural, and their types; documents are read once."""
+class PublishedTypes:
+    """Finds kinds by their plural, and their types; of Kubernetes' own kinds, documents are read once."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._kinds: dict[tuple[str, str], dict[str, str]] = {}
-        self._types: dict[tuple[str, str], dict[str, Declared]] = {}
+        self._known: dict[tuple[str, str], Object] = {}
 
     async def kind(self, group: str, version: str, plural: str) -> str | None:
         """Find the kind of a plural, or None if none is served."""
-        if (group, version) not in self._kinds:
-            found = await self._get(f"/{_path(group, version)}")
-            kinds = {entry["name"]: entry["kind"] for entry in found.get("resources") or () if "/" not in entry["name"]}
-            if kinds.get(plural) is None:
-                # A definition may add it later.
-                return None
-            self._kinds[group, version] = kinds
-        return self._kinds[group, version].get(plural)
+        found = await self._get(f"/{_path(group, version)}")
+        return next((entry["kind"] for entry in found.get("resources") or () if entry["name"] == plural), None)
 
     async def declared(self, group: str, version: str, kind: str) -> Declared | None:
-        """Find the type of a kind, or None if it is not one of Kubernetes' own."""
-        if (group, version) not in self._types:
-            document = await self._get(f"/openapi/v3/{_path(group, version)}")
-            found = _types_of(document)
-            if not found:
-                return None
-            self._types[group, version] = found
-        return self._types[group, version].get(kind)
+        """Find the type of a kind, or None if it has no document, or not yet."""
+        identity = {"group": group, "version": version, "kind": kind}
+        document = self._known.get((group, version)) or await self._get(f"/openapi/v3/{_path(group, version)}")
+        schemas: _Schemas = (document.get("components") or {}).get("schemas") or {}
+        for name, schema in schemas.items():
+            if identity in (schema.get(_KINDS) or ()):
+                if name.startswith(_BUILT_IN):
+                    self._known[group, version] = document
+                return _declared(schema, schemas)
+        return None
 
     async def _get(self, path: str) -> Object:
         try:
@@ -74,16 +76,6 @@ class BuiltInTypes:
 
 def _path(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
-
-
-def _types_of(document: Object) -> dict[str, Declared]:
-    schemas: _Schemas = (document.get("components") or {}).get("schemas") or {}
-    return {
-        kind["kind"]: made
-        for name, schema in schemas.items()
-        for kind in schema.get("x-kubernetes-group-version-kind") or ()
-        if name.startswith(_BUILT_IN) and (made := _declared(schema, schemas)) is not None
-    }
 
 
 def _declared(schema: Object, schemas: _Schemas) -> Declared | None:
@@ -99,7 +91,10 @@ def _declared(schema: Object, schemas: _Schemas) -> Declared | None:
         return _BY_FORMAT.get(form or "", _SCALARS["string"]) if kind == "string" else _SCALARS.get(kind or "")
     values = schema.get("additionalProperties")
     if not isinstance(values, dict):
-        return Declared("object", types.struct("object"), fields=_Fields(schema.get("properties") or {}, schemas))
+        properties = schema.get("properties") or {}
+        if schema.get("x-kubernetes-embedded-resource"):
+            properties = {**_OF_RESOURCES, **properties}
+        return Declared("object", types.struct("object"), fields=_Fields(properties, schemas))
     element = _declared(values, schemas)
     return None if element is None else Declared("map", types.map_of(types.STRING, element.type), element=element)
 
