@@ -143,7 +143,7 @@ class Level:
 
     def has_type_of(self, sample: Any) -> bool:
         """Tell whether values of the type of ``sample`` have the right one."""
-        return self._type.fault("", sample) is None
+        return self._type.misfit(sample) is None
 
 
 def _tests(level: Level) -> Tests:

@@ -53,34 +53,32 @@ class TypeCheck:
         self._types, self._format = types_of(source), form
         self._is_numeric = "number" in self._types or "integer" in self._types
         self._nullable = bool(source.get("nullable"))
-
-    @property
-    def applies(self) -> bool:
-        """Whether the schema says anything of types."""
-        return bool(self._types or self._format)
+        self._named = ",".join(self._types)
+        # Whether the schema says anything of types.
+        self.applies = bool(self._types or self._format)
 
     def fault(self, path: str, value: Any) -> Fault | None:
         """Complain of a value of the wrong type."""
+        misfit = self.misfit(value)
+        return None if misfit is None else faults.wrong_type(path, *misfit)
+
+    def misfit(self, value: Any) -> tuple[str, str] | None:
+        """Return the type that a value should have, and the one that it has; None if it has the right one."""
         if value is None:
-            return None if self._nullable or not self._types else faults.wrong_type(path, self._named(), "null")
+            return None if self._nullable or not self._types else (self._named, "null")
         if not self.applies:
             return None
         name, form = _KINDS[type(value)]
         fits = name in self._types or self._is_other_number(name, value)
         if self._format and name not in ("string", "array"):
-            return None if fits or form == self._format else faults.wrong_type(path, self._format, form)
+            return None if fits or form == self._format else (self._format, form)
         # Whatever has a format is a text; a list, too.
-        if fits or (self._format and not self._is_numeric):
-            return None
-        return faults.wrong_type(path, self._named(), name)
+        return None if fits or (self._format and not self._is_numeric) else (self._named, name)
 
     def _is_other_number(self, name: str, value: Any) -> bool:
         if name == "integer":
             return "number" in self._types
         return name == "number" and "integer" in self._types and is_whole(value)
-
-    def _named(self) -> str:
-        return ",".join(self._types)
 
 
 def text_rules(source: Source) -> list[Rule]:

@@ -21,6 +21,8 @@ from drakit_api.validation.errors import (
     not_supported_value,
 )
 from drakit_embedded.apiserver.registry.definitions.list_rules import list_faults, map_faults
+from drakit_embedded.apiserver.registry.definitions.schema_fields import FIELDS
+from drakit_embedded.apiserver.registry.definitions.schema_printing import printed
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _OF_A_RESOURCE = frozenset({"metadata", "kind", "apiVersion"})
@@ -168,9 +170,9 @@ def _property(level: _Level, name: str, schema: Object) -> _Level:
     return level.below(schema, step, structural=True, in_metadata=level.in_metadata or inside, no_default=why)
 
 
-def root_faults(schema: Object, path: str, printed: Object, fields: tuple[str, ...], *, has_status: bool) -> Errors:
-    """Check what may stand at the root only; ``printed`` is the schema for messages, ``fields`` its order of fields."""
-    for name in fields if has_status else ():
+def root_faults(schema: Object, path: str, *, has_status: bool) -> Errors:
+    """Check what may stand at the root only."""
+    for name, *_ in FIELDS if has_status else ():
         if name not in schema:
             continue
         if name == "type" and schema["type"] != "object":
@@ -179,7 +181,7 @@ def root_faults(schema: Object, path: str, printed: Object, fields: tuple[str, .
             break
         if name not in _AT_ROOT:
             only = f"only [{' '.join(_AT_ROOT.values())}] fields are allowed at the root of the schema"
-            yield invalid(path, printed, f"{only} if the status subresource is enabled")
+            yield invalid(path, printed(schema), f"{only} if the status subresource is enabled")
             break
     if schema.get("nullable"):
         yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")

@@ -26,15 +26,12 @@ from drakit_embedded.apiserver.registry.definitions.internal_form import (
     printed_versions,
     schema_of,
 )
-from drakit_embedded.apiserver.registry.definitions.schema_fields import FIELDS
-from drakit_embedded.apiserver.registry.definitions.schema_printing import printed
 from drakit_embedded.apiserver.registry.definitions.schema_rules import SchemaCheck, root_faults
 from drakit_embedded.apiserver.registry.definitions.structurality import conversion_problem, structural_faults
 from drakit_embedded.apiserver.scheme.definitions import is_true
 
 _PATH = "spec"
 _SCOPES = ("Cluster", "Namespaced")
-_IN_ORDER = tuple(each.name for each in FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +179,11 @@ def schema_faults(
 ) -> list[FieldError]:
     """Check the schema of a version (``validateCustomResourceDefinitionValidation``); ``path`` is what it stands in."""
     path = f"{path}.openAPIV3Schema"
-    found = list(root_faults(schema, path, printed(schema), _IN_ORDER, has_status=has_status))
-    problem = conversion_problem(schema)
+    found = list(root_faults(schema, path, has_status=has_status))
+    problem, read = conversion_problem(schema), structural(schema)
     skeleton: list[FieldError] = []
     if problem is None:
-        skeleton = structural_faults(schema, path) or default_faults(structural(schema), path)
+        skeleton = structural_faults(schema, path) or default_faults(read, path)
     found += skeleton
     check = SchemaCheck()
     check.run(schema, path)
@@ -194,7 +191,5 @@ def schema_faults(
     if not found and problem is not None:
         found.append(invalid(path, "", problem))
     elif problem is None and not skeleton:
-        found += rules.faults(
-            structural(schema), path, stored=allowed.stored, is_unchanged=is_unchanged, flawed=check.flawed
-        )
+        found += rules.faults(read, path, stored=allowed.stored, is_unchanged=is_unchanged, flawed=check.flawed)
     return found
