@@ -8,6 +8,7 @@ import pytest
 
 from drakit_api.cel import admission, patches
 from drakit_api.cel.admission import Decision, Meter, Question
+from drakit_api.cel.declared import Declared
 from drakit_api.cel.errors import CelCompileError, CelRuntimeError, OutOfBudget
 from drakit_api.cel.values import types
 from drakit_api.cel.values.types import BOOL, DYN, INT, NULL, STRING, Type
@@ -268,3 +269,26 @@ def test_messages_are_checked(expression: str, problem: str) -> None:
     with pytest.raises(CelCompileError) as caught:
         admission.compile(expression, PATCHING)
     assert str(caught.value).startswith(f"compilation failed: ERROR: <input>:{problem}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("authorizer.zed", "1:11: unexpected failed resolution of 'kubernetes.authorization.Authorizer'"),
+        # A type check knows the authorizer, but not this variable.
+        ("authorizer.requestResource.check('get').allowed()",
+         "1:11: unexpected failed resolution of 'kubernetes.authorization.Authorizer'"),
+        ("quantity('1Gi').zed == 1", "1:16: unexpected failed resolution of 'kubernetes.Quantity'"),
+        ("request.userInfo.zed", "1:17: undefined field 'zed'"),
+        ("object.zed", "1:7: undefined field 'zed'"),
+        ("object.a.b", "1:9: type 'string' does not support field selection"),
+        ("ip('1.1.1.1').zed", "1:14: type 'net.IP' does not support field selection"),
+        ("object == oldObject && object.a == 'x'", ""),
+    ],
+)  # fmt: skip
+def test_a_type_check_knows_the_fields_of_objects(expression: str, problem: str) -> None:
+    kind = Declared("object", types.struct("object"), fields={"a": Declared("string", STRING)})
+    typed = {"object": kind, "oldObject": kind}
+    known = admission.environment(params=False, authorizer=True, variables={}, typed=typed)
+    found = admission.type_problems(expression, known)
+    assert found.partition("\n")[0] == (f"ERROR: <input>:{problem}" if problem else "")

@@ -116,6 +116,9 @@ def environment(
     base = _base(params, authorizer, variables is not None, patching, new)
     structs: Any = base.structs
     names = dict(base.names)
+    if typed:
+        # Only where types are checked, nobody declares it.
+        names.pop("authorizer.requestResource", None)
     if variables is not None:
         structs = Tables({**_STRUCTS, _VARIABLES.name: variables})
     if typed:

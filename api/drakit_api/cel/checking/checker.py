@@ -145,7 +145,10 @@ class _Checker(Visitor[Type]):
         if target.kind == "map":
             return target.parameters[1]
         if target.kind == "struct":
-            found = self._environment.structs.field(target.name, node.name)
+            structs = self._environment.structs
+            if not structs.knows(target.name):
+                return self._report(node.position, f"unexpected failed resolution of '{target.name}'")
+            found = structs.field(target.name, node.name)
             return self._report(node.position, f"undefined field '{node.name}'") if found is None else found
         if target.kind == "parameter":
             self._substitution.assignable([DYN], [target])
