@@ -57,7 +57,7 @@ class Discovery:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._tags = dict.fromkeys(_PATHS, "")
-        self._groups: dict[str, list[Object]] = {}
+        self._documents: dict[str, bytes] = {}
         self._found = Discovered()
 
     async def ask(self) -> Discovered:
@@ -66,10 +66,10 @@ class Discovery:
         for path in _PATHS:
             newer = await self._connection.newer(path, self._tags[path], accept=_ACCEPT)
             if newer is not None:
-                self._groups[path], self._tags[path] = _groups(path, newer[0]), newer[1]
+                self._documents[path], self._tags[path] = newer
                 changed = True
         if changed:
-            groups = (group for path in _PATHS for group in self._groups[path])
+            groups = [group for path in _PATHS for group in _groups(path, self._documents[path])]
             found = discovered(groups, self._found)
             if found != self._found:
                 self._found = found
