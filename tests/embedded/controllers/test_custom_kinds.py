@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -146,6 +147,33 @@ async def test_foreground_and_orphan_deletion_of_custom_resources(story: Story, 
     await story.connection.delete(WIDGETS, "other", NS, propagation="Orphan")
     await until(lambda: story.gone(WIDGETS, "other"))
     assert "ownerReferences" not in (await story.connection.get(WIDGETS, "orphan", NS))["metadata"]
+
+
+async def test_owners_in_a_circle_all_go(story: Story, until: Until) -> None:
+    await story.define(WIDGETS)
+    objects = [await story.create(WIDGETS, name) for name in ("a", "b", "c")]
+    for obj, owner in zip(objects, [objects[-1], *objects], strict=False):
+        name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
+        reference = {"apiVersion": WIDGETS.api_version, "kind": "Widget", "name": name, "uid": uid}
+        change = {"metadata": {"ownerReferences": [{**reference, "blockOwnerDeletion": True}]}}
+        await story.connection.patch(WIDGETS, obj["metadata"]["name"], change, NS)
+    await story.connection.delete(WIDGETS, "a", NS, propagation="Foreground")
+    for name in ("a", "b", "c"):
+        await until(partial(story.gone, WIDGETS, name))
+
+
+async def test_a_changed_schema_ends_no_watch_for_good(story: Story, until: Until) -> None:
+    def change(crd: Object) -> None:
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "Another one."
+
+    await story.define(WIDGETS)
+    await story.is_watched(WIDGETS)
+    await story.redefine(WIDGETS, change)
+    owner = await story.create(WIDGETS, "owner")
+    await story.create(WIDGETS, "child", owner)
+    await story.is_watched(WIDGETS)
+    await story.connection.delete(WIDGETS, "owner", NS)
+    await until(lambda: story.gone(WIDGETS, "child"))
 
 
 async def test_what_an_owner_of_unknown_kind_owns_stays_until_the_kind_is_known(story: Story, until: Until) -> None:
