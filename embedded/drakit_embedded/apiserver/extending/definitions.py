@@ -36,6 +36,8 @@ class Definitions:
         self._served: Served = found
         # ``spec.group`` and ``status.acceptedNames`` of each definition.
         self._accepted: dict[str, tuple[str, Object]] = {}
+        # Those that have not got all of their names: others may have them.
+        self._refused: set[str] = set()
         # What each served definition was read from.
         self._read: dict[str, tuple[Object, Object, bool]] = {}
         self._waiting: dict[str, None] = {}
@@ -108,18 +110,21 @@ class Definitions:
     def _forget(self, name: str) -> None:
         """Withdraw what a deleted definition has served; its names are free for others."""
         group, _ = self._accepted.pop(name, ("", {}))
+        self._refused.discard(name)
         self._withdraw(name)
         self._ask_again(group, name)
 
     def _ask_again(self, group: str, but: str) -> None:
-        self._waiting |= {name: None for name, (other, _) in self._accepted.items() if other == group and name != but}
+        self._waiting |= {name: None for name in self._refused if self._accepted[name][0] == group and name != but}
 
     def _names(self, name: str, crd: Object) -> bool:
         """Decide on the names of a definition; True if its status has changed."""
         spec, accepted = crd["spec"], crd["status"].get("acceptedNames") or {}
         wanted = {field: value for field, value in spec["names"].items() if value}
         if wanted == {field: value for field, value in accepted.items() if value}:
+            self._refused.discard(name)
             return False
+        self._refused.add(name)
         same_group = (other for group, other in self._accepted.values() if group == spec["group"])
         found, condition = names.decided(wanted, accepted, names.Taken.of(same_group))
         old = conditions.find(crd["status"].get("conditions"), "NamesAccepted")
