@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from drakit_api.kubernetes_objects import Object
 from drakit_client.backoff import Backoff
-from drakit_client.errors import AlreadyExists, NotFound
+from drakit_client.errors import AlreadyExists, ApiError, NotFound
 from drakit_client.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
 from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.informers import Informers
@@ -19,6 +19,8 @@ from drakit_embedded.controllers.namespaces import conditions
 from drakit_embedded.controllers.namespaces.contents import Contents
 
 _FINALIZER = "kubernetes"
+# The cause of a refusal to create something in a namespace that is about to end.
+_TERMINATING = "NamespaceTerminating"
 _ROOT_CA = "kube-root-ca.crt"
 _ROOT_CA_DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
@@ -113,6 +115,9 @@ class NamespaceController:
                 await self._connection.create(resource, body, name)
             except AlreadyExists:
                 continue
+            except ApiError as error:
+                if not any(cause.get("reason") == _TERMINATING for cause in error.causes):
+                    raise
 
     async def _finalize(self, namespace: Object) -> None:
         kept = [entry for entry in namespace["spec"]["finalizers"] if entry != _FINALIZER]
