@@ -1,0 +1,65 @@
+"""Custom resources, policies and webhooks: every recorded story, with the embedded server in the real one's place."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from drakit_client.connection import Connection
+from drakit_embedded import controllers
+from drakit_embedded.apiserver import Server, ServerConfig
+from tests.vectors.replay import RUNTIME_CONFIG
+from tests.vectors.stories.hooks import Hooks
+from tests.vectors.stories.playing import Difference, Player, families
+
+TOKEN = "of-the-tests"
+# Stories that are played at the same time; most of their time is spent in waiting.
+TOGETHER = 8
+PATIENCE = 30.0
+
+
+@pytest.fixture
+async def hooks(hook_certificate: Path) -> AsyncIterator[Hooks]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(hook_certificate)
+    found = Hooks(base64.b64encode(hook_certificate.read_bytes()).decode())
+    application = web.Application()
+    application.router.add_post("/{story}/{name}", found.answer)
+    runner = web.AppRunner(application, shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    found.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
+    yield found
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def player(hooks: Hooks) -> AsyncIterator[Player]:
+    config = ServerConfig(token=TOKEN, runtime_config=RUNTIME_CONFIG)
+    async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
+        running = asyncio.create_task(controllers.run(connection))
+        async with aiohttp.ClientSession(server.url) as session:
+            yield Player(session, TOKEN, hooks, PATIENCE)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", families())
+async def test_stories(family: str, player: Player) -> None:
+    limit = asyncio.Semaphore(TOGETHER)
+
+    async def played(story: dict[str, Any]) -> list[Difference]:
+        async with limit:
+            return await player.play(story)
+
+    found = await asyncio.gather(*(played(story) for story in families()[family]))
+    assert [str(difference) for differences in found for difference in differences] == []

@@ -1,0 +1,59 @@
+"""The webhooks of all stories: one server, with a path for each story and hook, which answers as the story says."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from typing import Any
+
+from aiohttp import web
+
+
+class Hooks:
+    """Answers AdmissionReviews, and remembers them by story."""
+
+    def __init__(self, ca: str) -> None:
+        """``ca`` is the bundle to trust, as a ``caBundle`` has it."""
+        # Where it is reached, once it is.
+        self.url, self.ca = "", ca
+        self._scripts: dict[str, dict[str, Any]] = {}
+        self._calls: dict[str, list[dict[str, Any]]] = {}
+
+    def rehearse(self, story: str, script: dict[str, Any]) -> None:
+        """Take the answers of a story's hooks."""
+        self._scripts[story], self._calls[story] = script, []
+
+    def take(self, story: str) -> list[dict[str, Any]]:
+        """Return what the hooks of a story were asked since the last time."""
+        calls, self._calls[story] = self._calls.get(story, []), []
+        return calls
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer one review."""
+        story, name = request.match_info["story"], request.match_info["name"]
+        asked = await request.read()
+        try:
+            review = json.loads(asked)
+        except ValueError:
+            review = {"unreadable": asked.decode(errors="replace")}
+        script = self._scripts.get(story, {}).get(name, {"http": 404})
+        calls = self._calls.setdefault(story, [])
+        turn = sum(call["hook"] == name for call in calls)
+        content = request.headers.get("Content-Type")
+        calls.append({"hook": name, "query": request.query_string, "contentType": content, "review": review})
+        if isinstance(script, list):
+            script = script[min(turn, len(script) - 1)]
+        if script.get("delay"):
+            await asyncio.sleep(script["delay"])
+        body = script["raw"] if "raw" in script else json.dumps(_answered(review, script))
+        return web.Response(status=script.get("http", 200), text=body, content_type="application/json")
+
+
+def _answered(review: dict[str, Any], script: dict[str, Any]) -> dict[str, Any]:
+    response = {"uid": (review.get("request") or {}).get("uid"), **(script.get("response") or {})}
+    if "patch" in script:
+        patch = base64.b64encode(json.dumps(script["patch"]).encode()).decode()
+        response |= {"patchType": "JSONPatch", "patch": patch}
+    found = {"apiVersion": review.get("apiVersion"), "kind": "AdmissionReview", "response": response}
+    return {**found, **(script.get("review") or {})}
