@@ -51,7 +51,7 @@ TARGETS: dict[str, tuple[float, float, float]] = {
 }
 WATCH_TARGET = 3.0
 
-_OURS, _PLAIN, _KUBERNETES = "HTTPS", "HTTP", "Kubernetes"
+OURS, PLAIN, KUBERNETES = "HTTPS", "HTTP", "Kubernetes"
 _START_SECONDS = 30.0
 _WATCH_SECONDS = 120.0
 _TURNS = 4
@@ -74,7 +74,7 @@ _QUICK = Settings(seconds=0.05, clients=(1, 4), slices=8, watchers=2, updates=8)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """Seconds that each request (or the delivery of each event) took, and how long it took altogether.
 
     ``cpu`` is the processor time of the server's processes, in seconds.
@@ -84,8 +84,8 @@ class _Run:
     seconds: float
     cpu: float
 
-    def __add__(self, other: _Run) -> _Run:
-        return _Run(self.latencies + other.latencies, self.seconds + other.seconds, self.cpu + other.cpu)
+    def __add__(self, other: Run) -> Run:
+        return Run(self.latencies + other.latencies, self.seconds + other.seconds, self.cpu + other.cpu)
 
     @property
     def rate(self) -> float:
@@ -106,7 +106,7 @@ def _milliseconds(seconds: float) -> str:
 def run(step: Step, *, quick: bool = False) -> Report:
     """All operations on each server, whose objects stay: as in the recorded run, later ones find a filled store."""
     settings = _QUICK if quick else Settings()
-    rates = [_PLAIN, _OURS, _KUBERNETES, "ratio", "target", ""]
+    rates = [PLAIN, OURS, KUBERNETES, "ratio", "target", ""]
     report = Report(
         title=f"API server, requests a second ({settings.seconds:g} s each; lists of {settings.slices} slices)",
         columns=["operation", "clients", *rates, "p99 ms", "K's", "CPU ms", "K's"],
@@ -122,40 +122,40 @@ def run(step: Step, *, quick: bool = False) -> Report:
 
 async def _measure(report: Report, step: Step, settings: Settings) -> None:
     with clusters.scratch_directory() as directory:
-        async with _serving(report, directory, step) as endpoints:
+        async with serving(report, directory, step) as endpoints:
             for name, traffic in OPERATIONS.items():
                 if traffic in (slice_get, slice_list):
                     for endpoint in endpoints.values():
                         await have_slices(endpoint, settings.slices, step)
                 for clients in settings.clients:
                     step(f"{name}, {clients} clients")
-                    runs = await _in_turns(endpoints, traffic, clients, settings.seconds)
+                    runs = await in_turns(endpoints, traffic, clients, settings.seconds)
                     column = UPSTREAM_CLIENTS.index(clients)
-                    report.rows.append(_row(name, clients, runs, UPSTREAM[name][column], TARGETS[name][column]))
+                    report.rows.append(row(name, clients, runs, UPSTREAM[name][column], TARGETS[name][column]))
             step(f"watch, {settings.watchers} watchers")
             runs = {server: await _watch(endpoint, settings) for server, endpoint in endpoints.items()}
-    report.rows.append(_row("watch events", settings.watchers, runs, UPSTREAM_WATCH, WATCH_TARGET))
+    report.rows.append(row("watch events", settings.watchers, runs, UPSTREAM_WATCH, WATCH_TARGET))
     longest = ", ".join(f"{server} {watched.milliseconds(100)} ms" for server, watched in runs.items())
     report.notes.append(f"The longest delay of a watch event: {longest}.")
 
 
 @asynccontextmanager
-async def _serving(report: Report, directory: Path, step: Step) -> AsyncIterator[dict[str, Endpoint]]:
+async def serving(report: Report, directory: Path, step: Step) -> AsyncIterator[dict[str, Endpoint]]:
     """All servers at once; those that are not asked anything do next to nothing."""
     async with AsyncExitStack() as stack:
 
         async def started(server: str, directory: Path) -> Endpoint:
             step(f"start {server}")
             directory.mkdir()
-            if server == _KUBERNETES:
+            if server == KUBERNETES:
                 return await stack.enter_async_context(servers.kubernetes(directory))
-            return await stack.enter_async_context(servers.embedded(directory, tls=server == _OURS))
+            return await stack.enter_async_context(servers.embedded(directory, tls=server == OURS))
 
-        wanted = [_PLAIN, _OURS]
+        wanted = [PLAIN, OURS]
         if lacking := servers.lacking_kubernetes():
             report.notes.append(f"Kubernetes: of the run in docs/apiserver.md, on two cores, since {lacking}.")
         else:
-            wanted.append(_KUBERNETES)
+            wanted.append(KUBERNETES)
         yield {server: await started(server, directory / f"{number}") for number, server in enumerate(wanted)}
 
 
@@ -168,7 +168,7 @@ class _Load:
         self._traffic = [traffic(endpoint) for _ in clients]
         self._requests = [next(requests) for requests in self._traffic]
 
-    async def turn(self, seconds: float) -> _Run:
+    async def turn(self, seconds: float) -> Run:
         """Go on for so long; at least one request of each client."""
         latencies: list[float] = []
 
@@ -185,14 +185,14 @@ class _Load:
         began, cpu = time.monotonic(), self._endpoint.cpu_seconds()
         end = began + seconds
         await asyncio.gather(*map(one, range(len(self._clients))))
-        return _Run(latencies, time.monotonic() - began, self._endpoint.cpu_seconds() - cpu)
+        return Run(latencies, time.monotonic() - began, self._endpoint.cpu_seconds() - cpu)
 
 
-async def _in_turns(
+async def in_turns(
     endpoints: dict[str, Endpoint], traffic: Callable[[Endpoint], Traffic], clients: int, seconds: float
-) -> dict[str, _Run]:
+) -> dict[str, Run]:
     """The servers one after the other, several times: what else the machine does meets all of them alike."""
-    runs = {server: _Run([], 0.0, 0.0) for server in endpoints}
+    runs = {server: Run([], 0.0, 0.0) for server in endpoints}
     async with AsyncExitStack() as stack:
         loads = {}
         for server, endpoint in endpoints.items():
@@ -204,11 +204,11 @@ async def _in_turns(
     return runs
 
 
-def _row(name: str, clients: int, runs: dict[str, _Run], recorded: float, target: float) -> list[str]:
-    ours, kubernetes = runs[_OURS], runs.get(_KUBERNETES)
+def row(name: str, clients: int, runs: dict[str, Run], recorded: float, target: float) -> list[str]:
+    ours, kubernetes = runs[OURS], runs.get(KUBERNETES)
     theirs = kubernetes.rate if kubernetes is not None else recorded
     wanted = "met" if ours.rate >= target * theirs else "missed"
-    figures = [_figure(runs[_PLAIN].rate), _figure(ours.rate), _figure(theirs), ratio(ours.rate, theirs)]
+    figures = [_figure(runs[PLAIN].rate), _figure(ours.rate), _figure(theirs), ratio(ours.rate, theirs)]
     latency = [ours.milliseconds(99), kubernetes.milliseconds(99) if kubernetes is not None else "-"]
     cpu = [ours.cpu_milliseconds, kubernetes.cpu_milliseconds if kubernetes is not None else "-"]
     return [name, f"{clients}", *figures, f"{target:g}x", wanted, *latency, *cpu]
@@ -218,7 +218,7 @@ def _figure(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}"
 
 
-async def _watch(endpoint: Endpoint, settings: Settings) -> _Run:
+async def _watch(endpoint: Endpoint, settings: Settings) -> Run:
     """All watchers get every update, as fast as four writers make them."""
     async with endpoint.client() as client:
         names = endpoint.slices[:_WATCHED]
@@ -243,7 +243,7 @@ async def _watch(endpoint: Endpoint, settings: Settings) -> _Run:
         turns = iter(range(settings.updates))
         await asyncio.gather(*(_update(endpoint, slices[writer::_WRITERS], turns) for writer in range(_WRITERS)))
         result = msgspec.json.decode(await processes.line_of(watchers, _WATCH_SECONDS), type=Result)
-        return _Run(result.delays, result.last - began, endpoint.cpu_seconds() - cpu)
+        return Run(result.delays, result.last - began, endpoint.cpu_seconds() - cpu)
 
 
 async def _update(endpoint: Endpoint, slices: list[dict[str, Any]], turns: Iterator[int]) -> None:
