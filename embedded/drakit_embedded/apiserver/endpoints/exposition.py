@@ -19,7 +19,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.endpoints.metrics import BOUNDS, READS, Durations, Labels, Metrics
+from drakit_embedded.apiserver.endpoints.metrics import BOUNDS, LASTING, READS, Durations, Labels, Metrics
 from drakit_embedded.apiserver.reading.watching import Watches
 
 _COMPONENT = "apiserver"
@@ -81,8 +81,9 @@ def _filled(family: GaugeMetricFamily | CounterMetricFamily, samples: Iterable[t
 
 
 def _inflight(running: Mapping[str, int]) -> Metric:
-    reading = sum(count for verb, count in running.items() if verb in READS and verb != "WATCH")
-    writing = sum(count for verb, count in running.items() if verb not in READS)
+    # As there, requests that last as long as their clients like are not among them.
+    reading = sum(count for verb, count in running.items() if verb in READS and verb not in LASTING)
+    writing = sum(count for verb, count in running.items() if verb not in READS and verb not in LASTING)
     samples = [(("mutating",), writing), (("readOnly",), reading)]
     name = "apiserver_current_inflight_requests"
     return _filled(GaugeMetricFamily(name, "Requests that are being answered.", labels=("request_kind",)), samples)

@@ -21,7 +21,7 @@ from drakit_embedded.apiserver.about.documents import Documents, page_not_found
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import access, impersonation
 from drakit_embedded.apiserver.endpoints.call import Call
-from drakit_embedded.apiserver.endpoints.metrics import Metrics
+from drakit_embedded.apiserver.endpoints.metrics import LASTING, Metrics
 from drakit_embedded.apiserver.endpoints.verbs import serve
 from drakit_embedded.apiserver.identity.users import ANONYMOUS, User
 from drakit_embedded.apiserver.reading.watching import Watches
@@ -124,8 +124,8 @@ class Handler:
             code = error.code
             raise
         except (asyncio.CancelledError, ClientConnectionResetError):
-            # The client has left, which is how most watches end.
-            code = 200 if verb == "WATCH" else 400
+            # The client has left, which is how most watches and connections to containers end.
+            code = 200 if verb in LASTING else 400
             raise
         finally:
             self._metrics.finished(call, verb, code, time.perf_counter() - began)

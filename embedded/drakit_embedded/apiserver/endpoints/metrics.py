@@ -19,6 +19,7 @@ BOUNDS = (
     *(3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
 )
 READS = frozenset({"GET", "LIST", "WATCH"})
+LASTING = frozenset({"CONNECT", "WATCH"})
 # What clients send becomes a label only if it is one of these.
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _DRY_RUNS = frozenset({"", "All"})

@@ -185,8 +185,14 @@ async def test_bytes_are_passed_both_ways_once_the_protocol_has_changed(server: 
     lines += [f"{name}: {value}" for name, value in UPGRADE.items()]
     writer.write("".join(f"{line}\r\n" for line in (*lines, "")).encode())
     assert await reader.readuntil(b"\r\n\r\n") == kubelet.answer.removesuffix(b"first ")
+    assert await asyncio.wait_for(reader.readexactly(6), 10) == b"first "
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": "Bearer t"}) as session,
+        session.get(f"{server.url}/metrics") as response,
+    ):
+        assert 'apiserver_current_inflight_requests{request_kind="mutating"} 0.0' in await response.text()
     writer.write(b"second")
-    assert await asyncio.wait_for(reader.read(), 10) == b"first SECOND"
+    assert await asyncio.wait_for(reader.read(), 10) == b"SECOND"
     assert kubelet.asked.startswith(b"POST /attach/default/p/c?output=1 HTTP/1.1\r\n")
     writer.close()
 
