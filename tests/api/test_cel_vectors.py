@@ -33,7 +33,7 @@ from tests.vectors import recordings
 VECTORS = Path(__file__).parents[1] / "vectors" / "cel"
 DEVICE = json.loads((VECTORS / "device.json").read_text(encoding="utf-8"))
 DRIVER = "gpu.example.com"
-WORDED_OTHERWISE = 19  # of the random expressions
+WORDED_OTHERWISE = 18  # of the random expressions
 
 
 def rows(name: str) -> tuple[dict[str, Any], ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.library import operators
+from drakit_api.cel.library.shown import show
 from drakit_api.cel.values.keys import map_key, map_keys
 from drakit_api.cel.values.values import LISTS, MAPS, go_type, no_such_overload
 
@@ -152,7 +152,7 @@ def _transform_map(walk: Walk, source: Closure, slots: list[int], condition: Clo
                 raise no_such_overload()
             for key, value in added.items():
                 if key in result:
-                    raise CelRuntimeError(f"insert failed: key {operators.show(next(map_keys([key])))} already exists")
+                    raise CelRuntimeError(f"insert failed: key {show(next(map_keys([key])))} already exists")
                 result[key] = value
         return result
 

@@ -8,6 +8,7 @@ from drakit_api.cel.errors import CelRuntimeError, Panic
 from drakit_api.cel.evaluation import comprehensions
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.library import operators
+from drakit_api.cel.library.shown import show
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.equality import equal, is_unequal
 from drakit_api.cel.values.keys import map_key
@@ -228,7 +229,7 @@ def list_with_optionals(elements: list[Closure], optional: frozenset[int]) -> Cl
             if index not in optional:
                 result.append(value)
             elif type(value) is not Optional:
-                shown = operators.show(value)
+                shown = show(value)
                 raise CelRuntimeError(f"cannot initialize optional list element from non-optional value {shown}")
             elif value is not NONE:
                 result.append(value.value)
@@ -246,7 +247,7 @@ def build_struct(name: str, fields: list[tuple[str, Closure, bool]], frame: list
         if not optional:
             result[field] = content
         elif type(content) is not Optional:
-            shown = f"'{field}' from non-optional value {operators.show(content)}"
+            shown = f"'{field}' from non-optional value {show(content)}"
             raise CelRuntimeError(f"cannot initialize optional entry {shown}")
         elif content is not NONE:
             result[field] = content.value
@@ -261,7 +262,7 @@ def build_map(entries: list[tuple[Closure, Closure, bool]], frame: list[Any]) ->
         built, content = key(frame), value(frame)
         if optional:
             if type(content) is not Optional:
-                shown = f"'{operators.show(built)}' from non-optional value {operators.show(content)}"
+                shown = f"'{show(built)}' from non-optional value {show(content)}"
                 raise CelRuntimeError(f"cannot initialize optional entry {shown}")
             if content is NONE:
                 continue

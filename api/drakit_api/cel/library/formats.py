@@ -28,6 +28,9 @@ class Format:
     name: str
     problems: Callable[[str], Sequence[str]] = field(compare=False)
 
+    def __str__(self) -> str:
+        return self.name
+
 
 register(Format, "kubernetes.NamedFormat", strict=True, hashing="never")
 

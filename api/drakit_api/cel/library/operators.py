@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.library.shown import show
 from drakit_api.cel.values import associative, budget
 from drakit_api.cel.values.declarations import Overload, overload
 from drakit_api.cel.values.equality import equal, is_equal, is_unequal
@@ -33,7 +34,6 @@ from drakit_api.cel.values.values import (
     same_kind,
     type_name,
 )
-from drakit_api.golang.gofloats import general
 
 _ORDERED = frozenset({bool, str, bytes, Timestamp, Duration})
 _KEYS = frozenset({bool, str, *NUMBERS})
@@ -196,18 +196,6 @@ def _position(key: Any) -> int:
 def no_such_key(key: Any) -> CelRuntimeError:
     """Make the error for a missing key."""
     return CelRuntimeError(f"no such key: {show(key)}")
-
-
-def show(value: Any) -> str:
-    """Print a value as in an error message."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return general(value) if math.isfinite(value) else {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
-    if type(value) in LISTS:
-        budget.spend_list(value)
-        return f"[{' '.join(map(show, value))}]"
-    return str(value)
 
 
 def contains(value: Any, container: Any) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.library import operators, texts
+from drakit_api.cel.library import texts
+from drakit_api.cel.library.shown import show
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.declarations import overload
 
@@ -78,7 +79,7 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 def _join(elements: list[Any], separator: str = "") -> str:
     for element in elements:
         if type(element) is not str:
-            raise CelRuntimeError(f"join: invalid input: {operators.show(element)}")
+            raise CelRuntimeError(f"join: invalid input: {show(element)}")
         budget.spend_text(budget.VISIT + len(element) + len(separator), element, separator)
     return separator.join(elements)
 

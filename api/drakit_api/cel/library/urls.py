@@ -28,6 +28,9 @@ class Url:
     query: str
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
 
 register(Url, "kubernetes.URL", strict=True, hashing="address")
 
