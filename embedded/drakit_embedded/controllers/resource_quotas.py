@@ -23,7 +23,7 @@ from drakit_embedded.quota import amounts, scopes
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
-from drakit_embedded.quota.names import is_count
+from drakit_embedded.quota.names import count_of, is_count
 
 _RESYNC_SECONDS = 300.0
 # What a kind must be capable of to be counted (GetQuotableResources).
@@ -82,8 +82,6 @@ class ResourceQuotaController:
 
     def _follow(self, found: Discovered) -> None:
         """Count anew for the quotas on kinds that may have come or gone."""
-        if found is self._served:
-            return
         self._served = found
         for key, quota in self._quotas.store.items():
             if any(is_count(name) for name in (quota.get("spec") or {}).get("hard") or ()):
@@ -135,7 +133,12 @@ class ResourceQuotaController:
                 raise NotYet(f"{resource.plural} are not listed yet", level=logging.DEBUG)
             found = self._used(judge, quota, reflector)
             total = amounts.added(total, {name: found.get(name, amounts.NOTHING) for name in matching})
-        return total
+        return {**self._gone(names), **total}
+
+    def _gone(self, names: list[str]) -> Amounts:
+        """Count nothing of kinds whose definition, and with it all of their objects, is gone."""
+        kinds = {count_of(*kind): kind for kind in self._counted}
+        return {name: amounts.NOTHING for name in names if name in kinds and not self._kinds.exists(*kinds[name])}
 
     def _used(self, judge: Evaluator, quota: Object, reflector: Reflector) -> Amounts:
         namespace, wanted = quota["metadata"]["namespace"], scopes.of(quota)

@@ -283,20 +283,21 @@ async def test_custom_resources_are_counted_from_before_their_definition_on(stor
     name = "count/widgets.example.com"
     await story.connection.create(RESOURCE_QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {name: "1"}}}, NS)
 
-    async def used() -> str | None:
-        status = (await story.connection.get(RESOURCE_QUOTAS, "q", NS)).get("status") or {}
-        count: str | None = (status.get("used") or {}).get(name)
-        return count
-
     async def uses(count: str) -> bool:
-        return await used() == count
+        status = (await story.connection.get(RESOURCE_QUOTAS, "q", NS)).get("status") or {}
+        return (status.get("used") or {}).get(name) == count
 
     await story.define(WIDGETS)
     await until(lambda: uses("0"))
     await story.create(WIDGETS, "a")
-    assert await used() == "1"
+    await until(lambda: uses("1"))
     with pytest.raises(ApiError, match=f"exceeded quota: q, requested: {name}=1, used: {name}=1, limited: {name}=1"):
         await story.create(WIDGETS, "b")
     await story.connection.delete(WIDGETS, "a", NS)
     await until(lambda: uses("0"))
     await story.create(WIDGETS, "b")
+    await story.undefine(WIDGETS)
+    await until(lambda: uses("0"))
+    await story.define(WIDGETS)
+    await story.create(WIDGETS, "c")
+    await until(lambda: uses("1"))

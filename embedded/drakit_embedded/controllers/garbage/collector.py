@@ -57,7 +57,7 @@ class GarbageCollector:
             node = self._graph.nodes[uid]
             if self._monitors.get(node.resource) is not None:
                 self._queue.add(uid)
-            elif not self._kinds.is_defined(*_kind(node)):
+            elif not self._kinds.exists(*_kind(node)):
                 # A definition that is deleted outlives its objects; the last events of these were not waited for.
                 self._removed(uid)
         for uid in self._puzzled:

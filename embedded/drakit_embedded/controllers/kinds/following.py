@@ -6,14 +6,12 @@ Sync). Here a watch of CustomResourceDefinitions says when to ask, so that tests
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from drakit_api.core import conditions
 from drakit_api.kubernetes_objects import Object
 from drakit_client.reflector import Reflector
 from drakit_client.resources import CUSTOM_RESOURCE_DEFINITIONS
-from drakit_client.work_queue import NotYet, WorkQueue
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.kinds.discovery import Discovered, Discovery
 
@@ -41,9 +39,10 @@ class Kinds:
         """Ask the server."""
         return await self._discovery.ask()
 
-    def is_defined(self, group: str, plural: str) -> bool:
-        """Check whether there is a definition of a kind, be it served or not."""
-        return self._definitions is not None and self._definitions.get(f"{plural}.{group}") is not None
+    def exists(self, group: str, plural: str) -> bool:
+        """Check whether a kind is served, or at least defined: it may have objects."""
+        is_served = (group, plural) in self._found.kinds
+        return is_served or (self._definitions is not None and self._definitions.get(f"{plural}.{group}") is not None)
 
     async def start(self) -> None:
         """Ask for the first time, and begin to follow the definitions, if the server has any."""
@@ -73,15 +72,4 @@ class Kinds:
             if each.resource not in served:
                 self._informers.stop(each.resource)
         self._tell(found)
-        for name in self._unserved(found):
-            raise NotYet(f"{name} is not served yet", level=logging.DEBUG)
         return _RESYNC_SECONDS
-
-    def _unserved(self, found: Discovered) -> Iterator[str]:
-        """Yield the definitions that are established, but not in discovery yet: kube-apiserver takes its time."""
-        for crd in self._definitions.store.values() if self._definitions is not None else ():
-            spec = crd["spec"]
-            if (spec["group"], spec["names"]["plural"]) in found.kinds or not conditions.is_true(crd, "Established"):
-                continue
-            if any(version.get("served") for version in spec["versions"]):
-                yield crd["metadata"]["name"]
