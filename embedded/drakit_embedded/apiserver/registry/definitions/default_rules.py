@@ -110,5 +110,5 @@ def _value_faults(schema: Structural, value: Any, path: str) -> list[FieldError]
     if faults := Validator(schema, any_format=True).faults(value, path):
         return faults
     # A default must keep the rules when nothing changes, and when it is new.
-    rules = Rules(schema)
-    return rules.faults(value, value, path) or rules.faults(value, None, path)
+    rules = Rules(schema, is_resource=schema.is_embedded)
+    return rules.faults(value, value, path, ratchets=False) or rules.faults(value, None, path)
