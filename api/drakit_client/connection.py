@@ -55,7 +55,7 @@ class Connection:
     """A bearer token or client certificate, one HTTP session, and the verbs of the Kubernetes API.
 
     ``socket`` is a unix socket to connect to in place of the server's host and port, ``server_name`` the host that the
-    server's certificate must be for, if not that of its URL.
+    server's certificate must be for, if not that of its URL; ``user`` is whom to act as, if the credentials suffice.
 
     Use as ``async with``, or call ``close``. It belongs to the event loop in which the first request is made.
     """
@@ -72,6 +72,7 @@ class Connection:
         socket: Path | None = None,
         user_agent: str = "drakit",
         configuration: Configuration | None = None,
+        user: str = "",
     ) -> None:
         self.server = server.rstrip("/")
         self._socket = socket
@@ -80,6 +81,7 @@ class Connection:
         self._server_name = server_name
         self._user_agent = user_agent
         self._configuration = configuration
+        self._acting = {"Impersonate-User": user} if user else {}
         self._session: aiohttp.ClientSession | None = None
         self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
         self._sockets = weakref.WeakSet()
@@ -138,6 +140,19 @@ class Connection:
             configuration=configuration,
         )
 
+    def acting_as(self, user: str) -> Connection:
+        """Open another connection to the same server, whose requests are made as another user (impersonation)."""
+        return Connection(
+            self.server,
+            token=self._token,
+            tls=self._tls,
+            server_name=self._server_name,
+            socket=self._socket,
+            user_agent=self._user_agent,
+            configuration=self._configuration,
+            user=user,
+        )
+
     async def __aenter__(self) -> Connection:
         return self
 
@@ -185,7 +200,7 @@ class Connection:
         if self._session is None or self._session.closed:
             self._session = aiohttp.ClientSession(
                 connector=self._connector(),
-                headers={"User-Agent": self._user_agent, "Accept": "application/json"},
+                headers={"User-Agent": self._user_agent, "Accept": "application/json", **self._acting},
                 timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
                 read_bufsize=_BUFFER_BYTES,
             )

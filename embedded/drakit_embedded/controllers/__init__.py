@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import REPLICATION_CONTROLLERS
+from drakit_embedded.controllers import resourceclaims
 from drakit_embedded.controllers.claim_templates import ClaimFeatures
 from drakit_embedded.controllers.cluster_roles import ClusterRoleAggregation
 from drakit_embedded.controllers.daemonsets import DaemonSetController
@@ -73,8 +74,10 @@ async def run(
     kinds = Kinds(informers)
     garbage = GarbageCollector(informers, kinds)
     migrations = StorageMigrationController(informers, kinds)
+    # What it writes passes admission, where webhooks and policies look at who it is.
+    of_claims = connection.acting_as(resourceclaims.USER)
     controllers: list[_Controller] = [
-        ResourceClaimController(informers, features),
+        ResourceClaimController(informers, features, of_claims),
         ReplicaSetController(informers),
         ReplicaSetController(informers, REPLICATION_CONTROLLERS),
         DeploymentController(informers),
@@ -89,7 +92,7 @@ async def run(
     if gates is None or gates.enabled("DRADeviceTaints"):
         rules = gates is None or gates.enabled("DRADeviceTaintRules")
         controllers.append(DeviceTaintEviction(informers, rules=rules))
-    async with asyncio.TaskGroup() as tasks:
+    async with of_claims, asyncio.TaskGroup() as tasks:
         tasks.create_task(informers.run())
         await informers.synced()
         for controller in controllers:

@@ -32,8 +32,8 @@ class ClaimFeatures:
 class ClaimTemplates:
     """Creates the claims that a pod needs and writes their names into the pod's status."""
 
-    def __init__(self, informers: Informers, features: ClaimFeatures) -> None:
-        self._connection: Connection = informers.connection
+    def __init__(self, informers: Informers, features: ClaimFeatures, connection: Connection) -> None:
+        self._connection = connection
         self._features = features
         self._claims = informers.reflector(RESOURCE_CLAIMS)
         self._templates = informers.reflector(RESOURCE_CLAIM_TEMPLATES)

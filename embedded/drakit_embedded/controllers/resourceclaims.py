@@ -26,6 +26,7 @@ from drakit_api.core.pod_claims import (
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ObjectMeta, ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from drakit_client import claim_writes
+from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import key_of
@@ -34,6 +35,9 @@ from drakit_client.work_queue import NotYet, WorkQueue
 from drakit_embedded.controllers.claim_templates import ClaimFeatures, ClaimTemplates
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import typed
+
+# As whom kube-controller-manager writes claims (--use-service-account-credentials); its role is among the default ones.
+USER = "system:serviceaccount:kube-system:resource-claim-controller"
 
 _Key = tuple[Literal["pod", "claim"], str, str]
 
@@ -44,10 +48,11 @@ _REMEMBERED_DELETIONS = 4096
 class ResourceClaimController:
     """Keeps ``reservedFor`` and allocations in step with the pods that exist."""
 
-    def __init__(self, informers: Informers, features: ClaimFeatures) -> None:
-        self._connection = informers.connection
-        self._events = EventRecorder(informers.connection, "resource_claim")
-        self._templates = ClaimTemplates(informers, features)
+    def __init__(self, informers: Informers, features: ClaimFeatures, connection: Connection) -> None:
+        """Read from ``informers``, and write through a connection of the controller's own ``USER``."""
+        self._connection = connection
+        self._events = EventRecorder(connection, "resource_claim")
+        self._templates = ClaimTemplates(informers, features, connection)
         self._pods = informers.reflector(PODS)
         self._claims = informers.reflector(RESOURCE_CLAIMS)
         self._pods_by_claim = informers.index(PODS, _claim_keys)
