@@ -149,6 +149,31 @@ async def test_objects_have_their_type_wherever_they_came_from(collection: tuple
     assert {(obj["kind"], obj["apiVersion"]) for obj in reflector.store.values()} == {("ConfigMap", "v1")}
 
 
+async def test_a_transform_decides_what_is_stored(collection: tuple[_Collection, Connection]) -> None:
+    state, connection = collection
+    large = {"data": {"key": "value"}}
+    state.lists = [_listed(5, {**_object("a", 3), **large})]
+    state.watches = [[_event("ADDED", {**_object("b", 6), **large})]]
+
+    def without_data(obj: dict[str, Any]) -> dict[str, Any]:
+        del obj["data"]
+        return obj
+
+    handled: list[dict[str, Any]] = []
+    reflector = Reflector(
+        connection, CONFIG_MAPS, on_change=[lambda _, new: handled.append(new)], transform=without_data
+    )
+    before = reflector.has_synced
+    task = asyncio.create_task(reflector.run())
+    async with asyncio.timeout(20):
+        await state.idle.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert (before, reflector.has_synced) == (False, True)
+    assert handled == list(reflector.store.values())
+    assert [("data" in obj, obj["metadata"]["name"]) for obj in handled] == [(False, "a"), (False, "b")]
+
+
 async def test_a_server_that_forgets_each_version_is_not_listed_without_pause(
     collection: tuple[_Collection, Connection],
 ) -> None:

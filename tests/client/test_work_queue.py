@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -95,6 +96,23 @@ async def test_a_bug_in_one_key_does_not_stop_the_others(until: Until, caplog: p
         queue.add("good")
         await until(lambda: done == ["good"])
     assert "test bad failed" in caplog.text
+
+
+async def test_what_is_in_order_and_may_last_is_not_told_aloud(until: Until, caplog: pytest.LogCaptureFixture) -> None:
+    tried: list[str] = []
+
+    async def sync(key: str) -> None:
+        tried.append(key)
+        raise NotYet(f"{key} is missing", level=logging.DEBUG if key == "quiet" else logging.INFO)
+
+    queue = WorkQueue(sync, name="test")
+    with caplog.at_level(logging.INFO):
+        async with running(queue):
+            queue.add("quiet")
+            queue.add("told")
+            await until(lambda: len(tried) >= 2)
+    assert "told is missing" in caplog.text
+    assert "quiet is missing" not in caplog.text
 
 
 async def test_the_earlier_of_two_times_wins(until: Until) -> None:
