@@ -21,7 +21,8 @@ import (
 var podStream = regexp.MustCompile(`^/api/v1/namespaces/([^/]+)/pods/([^/]+)/(exec|portforward)$`)
 
 // standIn serves the cluster of a kubeconfig on a port of the loopback interface: all requests go on to it, but for
-// exec and port-forward of the pods that it stands in for. It gives the path of the kubeconfig for that.
+// exec and port-forward of the pods that it stands in for, and Services of webhooks. It gives the path of the kubeconfig
+// for that.
 func standIn(kubeconfig, nodes string) (string, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -46,13 +47,20 @@ func standIn(kubeconfig, nodes string) (string, error) {
 		return "", err
 	}
 	pods := &pods{client: client, nodes: nodes, plugins: map[string]*pluginPod{}}
+	hooks := &webhooks{client: client, started: map[string]string{}}
 	go http.Serve(listener, http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
-		stream := podStream.FindStringSubmatch(request.URL.Path)
-		ours := stream != nil && request.Header.Get("Authorization") == "Bearer "+token &&
-			pods.serve(response, request, stream[1], stream[2], stream[3])
-		if !ours {
-			proxy.ServeHTTP(response, request)
+		isKnown := request.Header.Get("Authorization") == "Bearer "+token
+		stream, service := podStream.FindStringSubmatch(request.URL.Path), newService.FindStringSubmatch(request.URL.Path)
+		switch {
+		case isKnown && stream != nil && pods.serve(response, request, stream[1], stream[2], stream[3]):
+			return
+		case isKnown && service != nil && request.Method == http.MethodPost:
+			if err := hooks.place(request, service[1]); err != nil {
+				http.Error(response, err.Error(), http.StatusBadGateway)
+				return
+			}
 		}
+		proxy.ServeHTTP(response, request)
 	}))
 	return writeKubeconfig("https://"+listener.Addr().String(), certificate, token)
 }

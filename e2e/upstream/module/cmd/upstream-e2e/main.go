@@ -2,7 +2,8 @@
 // those of k8s.io/kubernetes/test/e2e/dra and test/e2e/apimachinery in the suite of test/e2e, with the flags of e2e.test.
 //
 // With --node-directories it also stands in for what an embedded cluster has no containers for: the pods through which
-// the tests reach the kubelets' sockets (pluginpods.go). Everything else is between the tests and the cluster.
+// the tests reach the kubelets' sockets (pluginpods.go), and those that run webhooks (webhooks.go). Everything else is
+// between the tests and the cluster.
 package main
 
 import (
