@@ -7,8 +7,11 @@ pkg/controller/openapi/builder/builder.go, pkg/controller/openapi/v2/conversion.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal
+
+import msgspec
 
 from drakit_api.kubernetes_objects import Object
 from drakit_api.structural.schema import Structural
@@ -17,6 +20,7 @@ from drakit_embedded.apiserver.scheme.definitions import Version
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
 OpenApi = Literal[2, 3]
+_encode = msgspec.json.Encoder().encode
 
 # Said if there is a value, which may be zero or false, ...
 _POINTERS = (
@@ -67,8 +71,12 @@ def of(kind: Kind, version: OpenApi) -> dict[str, Object]:
 
 
 def essence(version: Version) -> Object:
-    """Collect what the schemas of a version are made of."""
-    return {"schema": version.schema.source, "selectable": version.selectable}
+    """Collect what the schemas of a version are made of; the schema, which may be large, is hashed once."""
+    return {"schema": version.compiled("hash", _hash), "selectable": version.selectable}
+
+
+def _hash(schema: Structural) -> str:
+    return hashlib.sha256(_encode(schema.source)).hexdigest()
 
 
 def _resource(schema: Structural, version: OpenApi) -> Object:
