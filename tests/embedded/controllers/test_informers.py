@@ -35,6 +35,7 @@ def test_the_reflector_of_a_kind_that_is_withdrawn_is_another_when_the_kind_come
 
 
 async def test_a_reflector_that_is_ended_asks_the_server_no_more(informers: Informers) -> None:
+    informers.reflector(PODS)
     running = asyncio.create_task(informers.run())
     await asyncio.sleep(0)
     others = asyncio.all_tasks()
