@@ -32,13 +32,16 @@ _TYPE_OF_OBJECT = ("apiVersion", "kind")
 class Level:
     """A compiled schema of one value, in its JSON form.
 
-    ``any_format``: a format that Kubernetes does not know bears on the type, too, as it does for defaults.
+    ``any_format``: a format that Kubernetes does not know bears on the type, too, and what may be an integer or a
+    string may be anything, as it is for defaults.
     """
 
     def __init__(self, source: Source, *, any_format: bool = False) -> None:
         def inner(part: Any) -> Level | None:
             return Level(part, any_format=any_format) if isinstance(part, Mapping) else None
 
+        if any_format:
+            source = {name: value for name, value in source.items() if name != "x-kubernetes-int-or-string"}
         form = format_of(source, any_format=any_format)
         self._type = TypeCheck(source, form)
         self._choices = Choices(source, functools.partial(Level, any_format=any_format))

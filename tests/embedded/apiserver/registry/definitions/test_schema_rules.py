@@ -81,6 +81,15 @@ _FIELDS: dict[str, tuple[Any, list[str]]] = {
             "x-kubernetes-list-type=set"
         ],
     ),
+    "default of what may be an integer or a string": ({"x-kubernetes-int-or-string": True, "default": [1]}, []),
+    "default that breaks a rule, as a new value and an old one": (
+        {
+            "type": "integer",
+            "default": 1,
+            "x-kubernetes-validations": [{"rule": "self > 5"}, {"rule": "self > oldSelf", "message": "grows"}],
+        },
+        [".default: Invalid value: 1: failed rule: self > 5", ".default: Invalid value: 1: grows"],
+    ),
     "default": (
         {"type": "integer", "default": "x"},
         [
