@@ -94,8 +94,8 @@ def decode_struct(
     return decoded
 
 
-def decode_part(types: Schema, struct: str, value: Any, go: str) -> tuple[Any, list[str]]:
-    """Decode a part of an object; return it and the paths of its unknown fields, which are left out.
+def decode_part(types: Schema, struct: str, value: Any, go: str, path: str) -> tuple[Any, list[str]]:
+    """Decode a part of an object, at ``path``; return it and the paths of its unknown fields, which are left out.
 
     ``go`` is the name of its type in Go. Raises ``DecodeError`` with the decoder's own words.
     """
@@ -110,8 +110,8 @@ def decode_part(types: Schema, struct: str, value: Any, go: str) -> tuple[Any, l
         raise DecodeError(notes.wrong_type)
     if not notes.unknown:
         return decoded, []
-    strict = _strict_errors(types, Type("struct", "", struct=struct), value, "")
-    return decoded, [path for what, path in strict if what == "unknown"]
+    strict = _strict_errors(types, Type("struct", "", struct=struct), value, path)
+    return decoded, [where for what, where in strict if what == "unknown"]
 
 
 def _complaints(types: Schema, struct: str, obj: dict[str, Any]) -> tuple[str, ...]:

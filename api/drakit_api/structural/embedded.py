@@ -71,21 +71,21 @@ def read_metadata(
     # Go writes it down before it reads it, so the keys are in order.
     ordered = _ordered(value if value is not None else {})
     try:
-        meta, unknown = decode_part(types, _OBJECT_META, ordered, _GO_NAME)
+        meta, unknown = decode_part(types, _OBJECT_META, ordered, _GO_NAME, path)
     except DecodeError:
         if not drop_invalid or not isinstance(ordered, dict):
             raise
-        meta, unknown = _readable_fields(types, ordered)
-    return struct_encoder(_OBJECT_META)(meta), [f"{path}.{field}" for field in unknown]
+        meta, unknown = _readable_fields(types, ordered, path)
+    return struct_encoder(_OBJECT_META)(meta), unknown
 
 
-def _readable_fields(types: schemas.Schema, value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _readable_fields(types: schemas.Schema, value: dict[str, Any], path: str) -> tuple[dict[str, Any], list[str]]:
     """Read metadata field by field, and leave out what cannot be read."""
     meta: dict[str, Any] = {}
     unknown: list[str] = []
     for key, item in value.items():
         try:
-            field, odd = decode_part(types, _OBJECT_META, {key: item}, _GO_NAME)
+            field, odd = decode_part(types, _OBJECT_META, {key: item}, _GO_NAME, path)
         except DecodeError:
             continue
         meta |= field

@@ -23,6 +23,7 @@ def _in_a(metadata: Any) -> dict[str, Any]:
         (None, {}, []),
         ({"name": "x", "labels": {}, "creationTimestamp": None}, {"name": "x"}, []),
         ({"name": "x", "odd": 1, "ownerReferences": [{"uid": "u", "odd": 2}]}, None, ["odd", "ownerReferences[0].odd"]),
+        ({"kind": "x"}, {}, ["kind"]),
     ],
 )
 def test_metadata_are_read(sent: Any, kept: Any, unknown: list[str]) -> None:
