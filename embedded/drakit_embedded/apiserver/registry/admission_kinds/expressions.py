@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 
-from drakit_api.cel import admission
 from drakit_api.cel.errors import CelCompileError
 from drakit_api.cel.values.types import BOOL, NULL, STRING, Type
 from drakit_api.kubernetes_objects import Object
@@ -37,6 +36,8 @@ class Scope:
 
     def define(self, name: str, expression: str, path: str) -> Errors:
         """Check the expression of a variable, which has any type; one that does not compile is dynamic."""
+        from drakit_api.cel import admission
+
         try:
             result = self._compiled(expression, ())
         except CelCompileError as error:
@@ -63,6 +64,9 @@ class Scope:
     def _compiled(
         self, expression: str, returns: tuple[Type, ...], *, authorizer: bool = True, patching: bool = False
     ) -> Type:
+        # Imported here and above: it takes a tenth of a start, and few clusters have policies or match conditions.
+        from drakit_api.cel import admission
+
         environment = admission.environment(
             params=self._params, authorizer=authorizer, variables=self._variables, patching=patching, new=True
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from drakit_api import formats
-from drakit_api.cel import patches
 from drakit_api.cel.values.types import BOOL, STRING, list_of
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
@@ -194,6 +193,9 @@ def _mutation(mutation: Object, scope: Scope, path: str) -> Errors:
     elif not (expression := (mutation[field].get("expression") or "").strip()):
         yield required(f"{path}.{field}.expression")
     else:
+        # Imported here, as in ``expressions``.
+        from drakit_api.cel import patches
+
         returns = patches.OBJECT if field == "applyConfiguration" else list_of(patches.JSON_PATCH)
         yield from scope.check(expression, f"{path}.{field}.expression", returns, patching=True)
     if other in mutation:
