@@ -1,4 +1,6 @@
-"""The Go types of AdmissionReview as far as answers use them (k8s.io/api/admission/v1/types.go).
+"""The Go types of AdmissionReview and ConversionReview as far as answers use them.
+
+k8s.io/api/admission/v1/types.go and k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go.
 
 They are not among the kinds that the server serves, whose types are read from Kubernetes' sources.
 """
@@ -69,6 +71,11 @@ _RESPONSE = _Struct(
     },
 )
 _REVIEW = _Struct("AdmissionReview", {"response": _RESPONSE})
+_CONVERSION_RESPONSE = _Struct(
+    "ConversionResponse",
+    {"uid": "types.UID", "convertedObjects": _List("any", "[]runtime.RawExtension"), "result": _STATUS},
+)
+_CONVERSION_REVIEW = _Struct("ConversionReview", {"response": _CONVERSION_RESPONSE})
 
 
 def check(review: Object) -> None:
@@ -78,6 +85,11 @@ def check(review: Object) -> None:
         TypeFault: for the first value of a wrong type.
     """
     _check_struct(review, _REVIEW, "")
+
+
+def check_conversion(review: Object) -> None:
+    """Check the fields of a ConversionReview in the same way."""
+    _check_struct(review, _CONVERSION_REVIEW, "")
 
 
 def decoded_bytes(text: str | None) -> bytes:
@@ -142,7 +154,11 @@ def _is_int32(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -_INT32 <= value < _INT32
 
 
-_SCALARS: dict[str, Callable[[Any], bool]] = {"bool": lambda value: isinstance(value, bool), "int32": _is_int32}
+_SCALARS: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda value: isinstance(value, bool),
+    "int32": _is_int32,
+    "any": lambda _: True,
+}
 
 
 def _fault(value: Any, struct: str, path: str, into: str) -> TypeFault:

@@ -1,26 +1,19 @@
 """The AdmissionReview that a webhook answers with: read by the Go types, and checked.
 
-``VerifyAdmissionResponse`` of k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go; before it,
-``Result.Into`` of k8s.io/client-go/rest/request.go and the decoders of apimachinery/pkg/runtime/serializer.
+``VerifyAdmissionResponse`` of k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.admission.webhooks import answer_types
-from drakit_embedded.apiserver.outgoing import go_errors
+from drakit_embedded.apiserver.admission.webhooks import answer_types, replies
+from drakit_embedded.apiserver.admission.webhooks.replies import ReplyError, Wanted
 from drakit_embedded.apiserver.outgoing.clients import Reply
-from drakit_embedded.apiserver.statuses import StatusError
-from drakit_embedded.apiserver.wire import bodies
 
 _GROUP, _KIND = "admission.k8s.io", "AdmissionReview"
-_STATUS = ("Status", "v1")
-_KNOWN_VERSIONS = ("v1", "v1beta1")
-_JSON, _YAML = "application/json", "application/yaml"
 _CALL, _RESPONSE = "failed to call webhook", "received invalid webhook response"
 
 
@@ -96,64 +89,7 @@ def _of_validating(patch: bytes, patch_type: str | None) -> str:
 
 def _review(reply: Reply, version: str) -> Object:
     """Decode the body of a reply into the review of a version."""
-    if reply.failure:
-        raise CallError(f"{_CALL}: {reply.failure}")
-    if not 200 <= reply.status <= 206:
-        raise CallError(f"{_CALL}: {_refused(reply)}")
-    if not reply.body:
-        where = f"status code: {reply.status} and content type: {reply.content_type}"
-        raise CallError(f"{_CALL}: 0-length response with {where}")
     try:
-        found = _parsed(reply.body)
-        return _typed(found, version)
-    except StatusError as error:
-        raise CallError(f"{_CALL}: {error.message}") from None
-    except answer_types.TypeFault as fault:
-        raise CallError(f"{_CALL}: {fault}") from None
-
-
-def _refused(reply: Reply) -> str:
-    """Say why a reply is an error; a Status in its body says it better, where the status of HTTP says little."""
-    if reply.body:
-        try:
-            found = _parsed(reply.body)
-        except StatusError:
-            found = {}
-        if _is_status(found) and found.get("status") == "Failure" and isinstance(found.get("message"), str):
-            return str(found["message"])
-    return go_errors.of_status(reply.status, reply.content_type, reply.body)
-
-
-def _parsed(body: bytes) -> Object:
-    """Read an object in JSON or YAML, as upstream's recognizing decoder: it tries both if it begins with a brace."""
-    if body.lstrip().startswith(b"{"):
-        try:
-            return bodies.parse(body, _JSON, "")
-        except StatusError:
-            pass
-    return bodies.parse(body, _YAML, "")
-
-
-def _is_status(found: Object) -> bool:
-    return found.get("kind") == _STATUS[0] and (found.get("apiVersion") or "v1") == _STATUS[1]
-
-
-def _typed(found: Object, version: str) -> Object:
-    """Check the type of what was read, and of its fields."""
-    kind, api_version = found.get("kind") or _KIND, found.get("apiVersion") or f"{_GROUP}/{version}"
-    if _is_status(found):
-        if found.get("status") != "Success":
-            raise CallError(f"{_CALL}: {_message(found)}")
-        return {}
-    group, _, named = api_version.rpartition("/")
-    if kind != _KIND or group not in ("", _GROUP) or named not in _KNOWN_VERSIONS:
-        raise CallError(f"{_CALL}: {bodies.unregistered(kind, api_version)}")
-    if named != version:
-        raise CallError(f"{_CALL}: converting ({named}.{_KIND}) to ({version}.{_KIND}): unknown conversion")
-    answer_types.check(found)
-    return found
-
-
-def _message(status: Object) -> str:
-    message: Any = status.get("message")
-    return message if isinstance(message, str) and message else "unknown"
+        return replies.review(reply, Wanted(_GROUP, _KIND, version, answer_types.check))
+    except ReplyError as error:
+        raise CallError(f"{_CALL}: {error}") from None
