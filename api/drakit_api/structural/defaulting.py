@@ -54,6 +54,11 @@ class Defaults:
     def __init__(self, schema: Structural) -> None:
         self._fill = _filling(schema)
 
+    @property
+    def are_none(self) -> bool:
+        """Whether the schema has none."""
+        return self._fill is None
+
     def fill(self, value: Any) -> None:
         """Set in place what ``value`` lacks, also below what a default has set."""
         if self._fill is not None:

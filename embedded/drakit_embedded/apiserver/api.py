@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from drakit_api.kubernetes_objects import Object
@@ -18,17 +19,26 @@ from drakit_embedded.apiserver.managedfields.updates import Writer, track
 from drakit_embedded.apiserver.outgoing.clients import Clients
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.scheme.kinds import Kind, handled
-from drakit_embedded.apiserver.storage.store import Store
+from drakit_embedded.apiserver.storage.store import Record, Store
 from drakit_embedded.apiserver.storage.turns import Turns
 from drakit_embedded.serving.background import Background
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
+    from drakit_embedded.apiserver.scheme.definitions import Conversion, Definition
 
 
 def in_other_version(obj: Object, kind: Kind, wanted: Kind) -> Object:
     """Convert a custom resource, without its type, from one version to another."""
-    return obj
+    convert = kind.definition.converted if kind.definition is not None else None
+    return obj if convert is None else convert(obj, kind.version, wanted.version)
+
+
+def _conversions(outgoing: Clients, definition: Definition) -> Conversion:
+    # Imported here, as few clusters have such definitions.
+    from drakit_embedded.apiserver.converting.programs import Program
+
+    return Program(definition, outgoing).converted
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +74,7 @@ class Api:
         self.authenticator = Authenticator(self.store, self.tokens, self.account_key, certificates=self.certificates)
         self.authorizer = Authorizer(self.store, self.gates)
         self.outgoing = Clients(self.store)
+        self.catalog.conversions = partial(_conversions, self.outgoing)
 
     def every(self, storage: str) -> Iterator[Object]:
         """Decode a copy of each object of a collection (``pods``, ``deviceclasses.resource.k8s.io``)."""
@@ -78,6 +89,12 @@ class Api:
     def equivalents(self, kind: Kind) -> Sequence[Kind]:
         """List the other kinds in which the objects of a kind are served."""
         return self.catalog.equivalents(kind)
+
+    def read(self, record: Record, kind: Kind) -> Object:
+        """Decode a stored object as clients of ``kind`` read it."""
+        if kind.definition is not None:
+            return self.catalog.found(kind).stored(record)
+        return self.shown(record.object(), kind, kind)
 
     def shown(self, obj: Object, kind: Kind, wanted: Kind) -> Object:
         """Convert an object as admission has it, for a write to ``kind``, into what clients of ``wanted`` read."""

@@ -15,6 +15,7 @@ from drakit_embedded.apiserver.statuses import StatusError, forbidden
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.authorization.authorizer import Authorizer
     from drakit_embedded.apiserver.outgoing.clients import Clients
+    from drakit_embedded.apiserver.storage.store import Record
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 _UNKNOWN = "Unknown"
@@ -34,6 +35,13 @@ class GuardedCluster(WritableCluster, Protocol):
 
     def equivalents(self, kind: Kind) -> Sequence[Kind]:
         """List the other kinds in which the objects of a kind are served: its versions, and Events in two groups."""
+
+    def read(self, record: Record, kind: Kind) -> Object:
+        """Decode a stored object as clients of ``kind`` read it, without ``kind`` and ``apiVersion``.
+
+        Raises:
+            UnreadableError: if it cannot be converted.
+        """
 
     def shown(self, obj: Object, kind: Kind, wanted: Kind) -> Object:
         """Convert an object of a write to ``kind``, as admission has it, into what clients of ``wanted`` read.

@@ -22,9 +22,11 @@ from drakit_embedded.apiserver.endpoints import apply_patches as applies
 from drakit_embedded.apiserver.endpoints import pod_logs as logs
 from drakit_embedded.apiserver.endpoints import pod_streams, reviews, token_requests
 from drakit_embedded.apiserver.endpoints.call import Call
-from drakit_embedded.apiserver.reading import get_options, list_options, lists
+from drakit_embedded.apiserver.reading import conversions, get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
+from drakit_embedded.apiserver.registry.custom import unreadable
+from drakit_embedded.apiserver.registry.custom.unreadable import UnreadableError
 from drakit_embedded.apiserver.reruns import driver
 from drakit_embedded.apiserver.scheme import stored_only
 from drakit_embedded.apiserver.storage.store import Record
@@ -53,8 +55,16 @@ async def serve(call: Call) -> web.StreamResponse:
             seconds = asked if 0 < asked < seconds else seconds
         return await driver.settled(lambda: handler(call.anew()), seconds)
     except statuses.StatusError as error:
-        error.warnings = call.warnings
-        raise
+        told = _told(error, call)
+        told.warnings = call.warnings
+        raise told from None
+
+
+def _told(error: statuses.StatusError, call: Call) -> statuses.StatusError:
+    """Word it as the verb does if a stored object cannot be read."""
+    if not isinstance(error, UnreadableError) or call.request.method not in ("GET", "DELETE"):
+        return error
+    return error.of_read() if call.target.name is not None else unreadable.of_list([error])
 
 
 def _is_long(call: Call) -> bool:
@@ -145,7 +155,11 @@ async def _list(call: Call) -> web.StreamResponse:
 
 async def _page(call: Call, options: ListOptions) -> lists.Page:
     found = lists.found(call.api.store, call.served, call.target.namespace, options)
-    return await _in_background(call, found.page, len(found.records), quick=not options.selection)
+    if options.selection:
+        await conversions.prepared(call.served, found.records)
+    page = await _in_background(call, found.page, len(found.records), quick=not options.selection)
+    await conversions.prepared(call.served, page.records)
+    return page
 
 
 async def _in_background(call: Call, work: Callable[[], T], records: int, *, quick: bool) -> T:
@@ -202,7 +216,7 @@ async def _get(call: Call) -> web.StreamResponse:
         return response
     form = call.form()
     get_options.check(call.query, call.api.store)
-    return call.answer(form.one(call.record()))
+    return call.answer(form.one(call.served.anew(call.record())))
 
 
 def _in_protobuf(call: Call) -> web.StreamResponse | None:
@@ -298,7 +312,7 @@ async def _patch_approval(call: Call) -> web.StreamResponse:
 
 
 async def _get_scale(call: Call) -> web.StreamResponse:
-    scale = scales.scale(call.served, call.record())
+    scale = scales.scale(call.served, call.served.anew(call.record()))
     return answer(_encode(forms.scale_table(scale) if forms.wants_table(call.accept) else scale))
 
 

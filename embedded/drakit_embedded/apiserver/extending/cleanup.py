@@ -12,17 +12,24 @@ from functools import partial
 
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.reading import conversions
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.definitions.conditions import set_condition, terminating
 from drakit_embedded.apiserver.registry.definitions.deletion import FINALIZER
+from drakit_embedded.apiserver.reruns import driver
 from drakit_embedded.apiserver.scheme import definitions
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.writing import deletes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 # Seconds after which the definition says that its objects are not going; it waits on all the same.
 _PATIENCE = 60.0
+# Seconds until objects that could not be converted are read again, for the first time.
+_FIRST_PAUSE = 0.1
 Update = Callable[[str, Callable[[Object], object]], bool]
+# Admission has nothing to say about it.
+_UNASKED = Intent(admitted=True)
 log = logging.getLogger(__name__)
 
 
@@ -75,19 +82,32 @@ class Cleanup:
         await self._api.turns.take(lambda: self._update(name, change), 0)
 
     async def _delete_instances(self, name: str) -> None:
-        definition = self._api.catalog.definition(name)
-        if definition is None:
+        found = await self._readable(name)
+        if found is None:
             return
-        found = self._api.catalog.stored_kind(definition)
         for key in list(found.collection.records):
-            await self._api.turns.take(partial(self._delete, found, key), 0)
+            await driver.settled(partial(self._api.turns.take, partial(self._delete, found, key), 0))
         await self._gone(name, found)
+
+    async def _readable(self, name: str) -> Served | None:
+        """Find the kind of a definition, once all of its objects can be read; None if there is no such kind."""
+        pause = _FIRST_PAUSE
+        while (definition := self._api.catalog.definition(name)) is not None:
+            found = self._api.catalog.stored_kind(definition)
+            try:
+                await conversions.prepared(found, list(found.collection.records.values()))
+                return found
+            except StatusError as error:
+                await self._say(name, "InstanceDeletionFailed", f"could not list instances: {error.message}")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _PATIENCE)
+        return None
 
     def _delete(self, served: Served, key: Key) -> None:
         if key not in served.collection.records:
             return
         try:
-            deletes.delete(self._api, served, key, deletes.Options())
+            deletes.delete(self._api, served, key, deletes.Options(), _UNASKED)
         except StatusError as error:
             log.warning("%s/%s cannot be deleted: %s", served.kind.plural, key[1], error.message)
 

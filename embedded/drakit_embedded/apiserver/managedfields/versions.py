@@ -68,10 +68,16 @@ def _as_typed(obj: Object, kind: Kind, api_version: str) -> Object:
     to, own = converter(kind, api_version), conversion.between(kind)
     bare = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
     if kind.definition is not None:
-        return bare
+        return _custom(bare, kind, api_version)
     stored, _ = structures.decode(bare, kind, "Ignore")
     stored = own.to_storage(stored) if own is not None else stored
     return to.from_storage(stored) if to is not None else stored
+
+
+def _custom(obj: Object, kind: Kind, api_version: str) -> Object:
+    """Convert a custom resource, without its type, to another version; that may take a program outside."""
+    convert = kind.definition.converted if kind.definition is not None else None
+    return obj if convert is None or not obj else convert(obj, kind.version, api_version.rpartition("/")[2])
 
 
 class Difference(NamedTuple):
@@ -108,7 +114,11 @@ def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
     def compared(api_version: str) -> Comparison:
         convert, shape = converter(kind, api_version), shapes.typed(kind, api_version)
         before, after = (convert.from_storage(obj) if convert and obj else obj for obj in (old, new))
-        if api_version != kind.api_version and kind.definition is None:
+        if api_version == kind.api_version:
+            return compare(before, after, shape)
+        if kind.definition is not None:
+            before, after = (_custom(obj, kind, api_version) for obj in (before, after))
+        else:
             # Upstream converts through JSON here, and raw extensions through maps.
             before, after = (print_sorted(completed(obj, kind, api_version)) for obj in (before, after))
         return compare(before, after, shape)

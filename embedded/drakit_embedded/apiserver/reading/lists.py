@@ -7,6 +7,7 @@ pkg/storage/continue.go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from drakit_api.kubernetes_objects import Object
@@ -50,6 +51,8 @@ class Found(NamedTuple):
     start: _Start
     namespace: str | None
     options: ListOptions
+    # How selectors see a record.
+    seen: Callable[[Record], Record]
 
     def page(self) -> Page:
         """Select the records, and cut them to one page."""
@@ -58,7 +61,7 @@ class Found(NamedTuple):
         # Version 0 asks for the cache, which ignores the limit.
         limit = options.limit if options.version != "0" else 0
         if chosen:
-            records = [record for record in records if chosen.matches(record)]
+            records = [record for record in records if chosen.matches(self.seen(record))]
         metadata: Object = {"resourceVersion": str(self.start.version)}
         if 0 < limit < len(records):
             rest = len(records) - limit
@@ -76,7 +79,7 @@ def found(store: Store, served: Served, namespace: str | None, options: ListOpti
         StatusError: 400 or 410 for a bad or expired token or version, 504 for a version that is yet to come.
     """
     start = _start(store, options, namespace)
-    return Found(_records(store, served, namespace, start, options), start, namespace, options)
+    return Found(_records(store, served, namespace, start, options), start, namespace, options, served.seen)
 
 
 def _records(store: Store, served: Served, namespace: str | None, start: _Start, options: ListOptions) -> list[Record]:

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.reading import conversions
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import resource_version
@@ -41,7 +42,7 @@ class Watch:
     """One watch request, checked and ready to be streamed."""
 
     def __init__(self, store: Store, served: Served, namespace: str | None, options: ListOptions, form: Form) -> None:
-        self._store, self._collection, self._form = store, served.collection, form
+        self._store, self._served, self._collection, self._form = store, served, served.collection, form
         self.kind, self.namespace = served.kind, namespace
         # How many events were sent.
         self.sent = 0
@@ -59,8 +60,9 @@ class Watch:
         position = self._collection.position(store.version if begins else asked or store.version)
         # Position of the first unread change that may concern this watch; None while it sleeps.
         self._unread: int | None = position or 0
-        present = self._collection.select(namespace) if begins else ()
-        self._initial = [record for record in present if self._selection.matches(record)]
+        self._initial = self._collection.select(namespace) if begins else []
+        if not served.is_converting:
+            self._initial = [record for record in self._initial if self._selection.matches(record)]
         self._refused = self._refusal(asked, known=begins or position is not None, there=not (begins and self._after))
         self._wake = asyncio.Event()
         self._bookmark_due = False
@@ -111,6 +113,9 @@ class Watch:
                 if self._ended:
                     return
                 await self._wake.wait()
+        except StatusError as error:
+            # An object cannot be converted to the version that is watched.
+            await response.write(error_line(error))
         finally:
             unsubscribe()
             timer.cancel()
@@ -118,6 +123,9 @@ class Watch:
                 ticker.cancel()
 
     async def _write_initial(self, response: web.StreamResponse) -> None:
+        if self._served.is_converting:
+            await conversions.prepared(self._served, self._initial)
+            self._initial = [record for record in self._initial if self._matches(record)]
         stretch = Stretch()
         for piece in _pieces(_line(self._next_form(), "ADDED", record) for record in self._initial):
             await response.write(piece)
@@ -135,11 +143,25 @@ class Watch:
             gone = statuses.expired("too old resource version: the watch fell behind the history that is kept")
             await response.write(error_line(gone))
             return False
+        if self._served.is_converting:
+            await conversions.prepared(self._served, self._shown(events))
         stretch = Stretch()
         for piece in _pieces(self._lines(events)):
             await response.write(piece)
             await stretch.pause()
         return True
+
+    def _shown(self, events: list[Event]) -> Iterator[Record]:
+        """List the records that have to be converted for some events."""
+        for event in events:
+            if self.namespace is not None and event.record.key[0] != self.namespace:
+                continue
+            yield event.record
+            if event.previous is not None and self._selection:
+                yield event.previous
+
+    def _matches(self, record: Record) -> bool:
+        return self._selection.matches(self._served.seen(record))
 
     def _lines(self, events: list[Event]) -> Iterator[bytes]:
         for event in events:
@@ -153,14 +175,14 @@ class Watch:
         """Convert a change to this watch's events: what is newly selected is added, what no longer is, deleted."""
         if self.namespace is not None and event.record.key[0] != self.namespace:
             return
-        before = event.previous is not None and self._selection.matches(event.previous)
-        now = event.type != "DELETED" and self._selection.matches(event.record)
+        before = event.previous is not None and self._matches(event.previous)
+        now = event.type != "DELETED" and self._matches(event.record)
         if now:
             yield self._shared(event, "MODIFIED" if before else "ADDED", event.record)
         elif before and event.type == "DELETED":
             yield self._shared(event, "DELETED", event.record)
         elif before and event.previous is not None:
-            yield _line(self._next_form(), "DELETED", _at_version(event.previous, event.version))
+            yield _line(self._next_form(), "DELETED", self._at_version(event.previous, event.version))
 
     def _shared(self, event: Event, kind: str, record: Record) -> bytes:
         form = self._next_form()
@@ -171,6 +193,15 @@ class Watch:
                 del lines[next(iter(lines))]
             line = lines[key] = _line(form, kind, record)
         return line
+
+    def _at_version(self, record: Record, version: int) -> Record:
+        """Copy an object as it was last selected, with the version of the change by which it no longer is."""
+        seen = self._served.seen(record)
+        obj = seen.object()
+        obj["metadata"]["resourceVersion"] = str(version)
+        body = _encode(obj)
+        converted = dict.fromkeys(seen.converted, body) if seen is not record else {}
+        return Record(record.key, version, body, seen.index, converted, api_version=record.api_version)
 
     def _next_form(self) -> Form:
         form = self._form
@@ -204,13 +235,6 @@ def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 def _joined(lines: list[bytes]) -> bytes:
     return lines[0] if len(lines) == 1 else b"".join(lines)
-
-
-def _at_version(record: Record, version: int) -> Record:
-    """Copy an object as it was last selected, with the version of the change by which it no longer is."""
-    obj = record.object()
-    obj["metadata"]["resourceVersion"] = str(version)
-    return Record(record.key, version, _encode(obj), record.index)
 
 
 def _asked(version: str) -> int:

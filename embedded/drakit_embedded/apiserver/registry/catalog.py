@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.kubernetes_objects import Object
@@ -11,13 +12,14 @@ from drakit_embedded.apiserver.registry import conversion, dra, strategies
 from drakit_embedded.apiserver.registry.strategy import Strategy
 from drakit_embedded.apiserver.scheme import api_services, kinds, older_versions, stored_only, version_order
 from drakit_embedded.apiserver.scheme.kinds import Kind
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.limits import StoredKind
-from drakit_embedded.apiserver.storage.store import Collection, Record, Store
+from drakit_embedded.apiserver.storage.store import Collection, Key, Record, Store
 from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_embedded.apiserver.scheme.definitions import Definition, Version
+    from drakit_embedded.apiserver.scheme.definitions import Conversion, Definition, Version
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
@@ -31,8 +33,10 @@ class Served:
     collection: Collection
     # The warning to whoever writes the kind, if nothing in the cluster acts on it; else empty.
     stored_only: str
-    # Reads an object as it is stored into this version, where it may differ: of another version, or an older schema.
-    reader: Callable[[Object], Object] | None = None
+    # Reads a stored object in this version, where it may differ: of another version, or an older schema.
+    reader: Callable[[Record], Object] | None = None
+    # The API version of records that are as they are read all the same.
+    as_stored: str | None = None
     converter: conversion.Converter | None = field(init=False)
     # Warnings about requests in this version, if it is deprecated.
     warnings: tuple[str, ...] = field(init=False)
@@ -54,22 +58,56 @@ class Served:
         """Whether objects look in this version as they are stored."""
         return self.converter is None and self.reader is None
 
+    @property
+    def is_converting(self) -> bool:
+        """Whether a program outside converts objects between this version and others."""
+        return self.kind.definition is not None and self.kind.definition.is_converting
+
     def body(self, record: Record) -> bytes:
-        """Encode an object in this version, without kind and apiVersion."""
-        if self.is_stored:
+        """Encode an object in this version, without kind and apiVersion.
+
+        Raises:
+            StatusError: if it cannot be converted.
+            Pending: if a program is still to convert it.
+        """
+        if self.is_stored or record.api_version == self.as_stored:
             return record.body
         version = self.kind.api_version
         made = record.converted.get(version)
         if made is None:
-            obj = self.stored(record)
-            obj = self.converter.from_storage(obj) if self.converter is not None else obj
-            made = record.converted[version] = conversion.encode(obj)
+            made = record.converted[version] = conversion.encode(self._read(record))
         return made
+
+    def _read(self, record: Record) -> Object:
+        if self.reader is not None:
+            return self.reader(record)
+        assert self.converter is not None
+        return self.converter.from_storage(record.object())
 
     def stored(self, record: Record) -> Object:
         """Decode a copy of an object as writes see it: a custom resource in this version, others in the stored one."""
-        obj = record.object()
-        return obj if self.reader is None else self.reader(obj)
+        if self.reader is None:
+            return record.object()
+        return conversion.decode(self.body(record))
+
+    def anew(self, record: Record) -> Record:
+        """Copy a record, so that what is read of it is converted once more, as upstream reads single objects."""
+        return replace(record, converted={}) if self.is_converting else record
+
+    def seen(self, record: Record) -> Record:
+        """Return an object as selectors of this version see it, whose labels and fields conversion may change."""
+        if not self.is_converting or record.api_version == self.kind.api_version:
+            return record
+        body = self.body(record)
+        return Record(record.key, record.version, body, self.collection.fields, {self.kind.api_version: body})
+
+    def foresee(self, key: Key, form: Object) -> None:
+        """Have a program convert what is about to be stored, as it is to be read then. Raises ``Pending``."""
+        if self.is_converting and self.collection.stored_in != self.kind.api_version:
+            record = Record(key, 0, conversion.encode(form), self.collection.fields)
+            with suppress(StatusError):
+                # That it cannot be read is found when it is.
+                self.body(record)
 
     def object(self, record: Record) -> Object:
         """Decode an object in this version, with kind and apiVersion."""
@@ -92,6 +130,8 @@ class Catalog:
         """Collect the kinds to serve; ``beside`` are the other parts of the cluster that are drakit's own."""
         check(runtime_config)
         self._store = store
+        # Finds what converts the objects of a definition.
+        self.conversions: Callable[[Definition], Conversion] = _no_program
         # Increases whenever something else is served.
         self.edition = 0
         self._definitions: dict[str, Definition] = {}
@@ -131,6 +171,8 @@ class Catalog:
 
         if definition.group in self._own_groups:
             return
+        if definition.is_converting:
+            definition = replace(definition, converted=self.conversions(definition))
         definition = served_kinds.declared(definition, self._store, self._remove(definition.name))
         for version in definition.versions.values():
             if not version.served:
@@ -153,7 +195,7 @@ class Catalog:
         from drakit_embedded.apiserver.registry.custom import served_kinds
 
         made = served_kinds.of_version(definition, version, self._store)
-        return Served(made.kind, made.strategy, made.collection, "", made.reader)
+        return Served(made.kind, made.strategy, made.collection, "", made.reader, made.as_stored)
 
     def is_own(self, group: str) -> bool:
         """Check whether a group is the server's own, and not brought by definitions."""
@@ -215,6 +257,10 @@ class Catalog:
                 found.setdefault(group, []).append(version)
         ordered = sorted(found, key=api_services.rank)
         return {group: sorted(found[group], key=version_order.rank) for group in ordered}
+
+
+def _no_program(definition: Definition) -> Conversion:
+    raise RuntimeError(f"nothing asks the program that converts {definition.name}")
 
 
 def _warning(kind: Kind) -> str:

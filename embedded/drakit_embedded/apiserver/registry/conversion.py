@@ -17,6 +17,7 @@ from drakit_embedded.apiserver.registry import dra
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 # events.k8s.io/v1 and the name of the same field in core/v1 (k8s.io/kubernetes/pkg/apis/events/v1/conversion.go).
 _EVENT_FIELDS = {
@@ -84,3 +85,9 @@ def _older(kind: str, version: str) -> Converter:
 def encode(obj: Object) -> bytes:
     """Encode an object as JSON."""
     return _encode(obj)
+
+
+def decode(body: bytes) -> Object:
+    """Decode an object from JSON."""
+    obj: Object = _decode(body)
+    return obj

@@ -27,6 +27,10 @@ _AGE: Object = {
 }
 
 
+# From an object, the name of its version and that of the wanted one.
+Conversion = Callable[[Object, str, str], Object]
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Where a custom resource has what its ``scale`` subresource shows; each path is a sequence of keys."""
@@ -79,6 +83,13 @@ class Definition:
     names: Object
     # Whether objects may be stored that were written under other schemas.
     has_older: bool = False
+    # Converts objects, without their type, from one version to another; None if they are the same in all versions.
+    converted: Conversion | None = None
+
+    @property
+    def is_converting(self) -> bool:
+        """Whether a program outside converts its objects."""
+        return self.conversion.get("strategy") == "Webhook"
 
     def kinds(self) -> list[Kind]:
         """List the kind in each version that is served."""

@@ -77,6 +77,8 @@ class Record:
     texts: raw_extensions.Texts | None = None
     # Whether this process has validated it; objects from a file may be of another process with other gates.
     is_valid: bool = False
+    # Of a custom resource: the API version in which it is stored.
+    api_version: str = ""
 
     @property
     def uid(self) -> str:
@@ -131,11 +133,11 @@ class Collection:
         self.kind = kind
         self.fields = fields
         self.stored = stored
+        # Of custom resources, the API version in which they are stored from now on; each record knows its own.
+        self.stored_in = ""
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
-        # Objects written up to this version are not in the form of today, and the next write changes that.
-        self.outdated = 0
         # The newest encoded events, which watchers share, and whose number they limit; by (version, type and form).
         self.lines: dict[tuple[int, str], bytes] = {}
         self._keys: list[Key] = []
@@ -234,6 +236,7 @@ class Collection:
         Watches cannot resume from before ``version``, as what they saw was of another kind or schema.
         """
         self.fields, self.stored, self.forgotten = fields, stored, max(self.forgotten, version)
+        self.stored_in = stored.api_version
         self.lines.clear()
         for record in self.records.values():
             record.index = fields
@@ -248,10 +251,16 @@ class Collection:
 
 def _record(collection: Collection, key: Key, version: int, obj: Object, form: Object) -> Record:
     """Build a record; ``form`` is how the object is stored, in which parts may be ``msgspec.Raw``."""
-    record = Record(key, version, _encode(form), Index.of(obj, collection.fields))
+    record = Record(key, version, _encode(form), Index.of(obj, collection.fields), api_version=collection.stored_in)
     if collection.kind in _EMBEDDING:
         record.texts = raw_extensions.texts_of(form)
     return record
+
+
+def _row(record: Record) -> bytes:
+    """Put together what the file keeps of a record; JSON that is printed in one line has no end of a line in it."""
+    more = record.texts if record.texts is not None else record.api_version or None
+    return record.body if more is None else record.body + b"\n" + _encode(more)
 
 
 def _check_size(collection: Collection, record: Record, replaced: int) -> None:
@@ -330,10 +339,14 @@ class Store:
 
     def _replay(self, collection: Collection, change: Change) -> None:
         key = (change.namespace, change.name)
-        body, _, texts = change.body.partition(b"\n")
+        body, _, more = change.body.partition(b"\n")
         record = Record(key, change.version, body, collection.fields)
-        if texts:
-            record.texts = tuple(_decode(texts))
+        if more:
+            found = _decode(more)
+            if isinstance(found, str):
+                record.api_version = found
+            else:
+                record.texts = tuple(found)
         previous = collection.records.get(key)
         if change.deleted and previous is None:
             # Files of former versions lack the replaced objects of the history, so watches cannot resume there.
@@ -382,6 +395,8 @@ class Store:
         record = _record(collection, key, version, obj, form)
         if not deleted:
             _check_size(collection, record, previous.version if previous else 0)
+        elif previous is not None:
+            record.api_version = previous.api_version
         event = Event(version, kind, record, previous, collection)
         if self.home is None:
             self._make(event)
@@ -394,9 +409,7 @@ class Store:
         record, deleted = event.record, event.type == "DELETED"
         assert event.version == self.version + 1, "two writes at once"
         if self._journal is not None:
-            # JSON that is printed in one line has no end of a line in it.
-            body = record.body if record.texts is None else record.body + b"\n" + _encode(record.texts)
-            self._journal.append(Change(event.version, event.collection.kind, *record.key, deleted, body))
+            self._journal.append(Change(event.version, event.collection.kind, *record.key, deleted, _row(record)))
         self.version = event.version
         self._remember(event)
 

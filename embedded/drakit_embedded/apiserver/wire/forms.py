@@ -149,6 +149,8 @@ class Partial:
     is_stored = False
 
     def __init__(self, served: Served, version: str) -> None:
+        # Conversion by a program may change labels and annotations.
+        self._served = served if served.is_converting else None
         self._api_version = f"{_META}/{version}"
         head = '{"kind":"%s","apiVersion":"%s","metadata":'
         self._head = (head % ("PartialObjectMetadata", self._api_version)).encode()
@@ -162,7 +164,8 @@ class Partial:
 
     def one(self, record: Record) -> bytes:
         """Encode the metadata as a PartialObjectMetadata."""
-        return b"%b%b}" % (self._head, _metadata_of(record.body).metadata)
+        body = record.body if self._served is None else self._served.body(record)
+        return b"%b%b}" % (self._head, _metadata_of(body).metadata)
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
         """Encode the metadata of the objects as a PartialObjectMetadataList."""

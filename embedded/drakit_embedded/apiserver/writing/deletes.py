@@ -118,7 +118,8 @@ def delete(
     if record is None:
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     _check(wanted)
-    obj, before = served.stored(record), served.stored(record)
+    read = served.anew(record)
+    obj, before = served.stored(read), served.stored(read)
     _check_preconditions(served, before, wanted)
     begun = _begin(served, obj, wanted)
     if begun is _Begun.PENDING:
@@ -130,15 +131,27 @@ def delete(
         api.admission.validate(request, api)
     if begun is _Begun.NOT and not obj["metadata"].get("finalizers"):
         return Deleted(record if wanted.dryRun else remove(api, served, key, before), True)
-    updated = record if obj == before else api.store.put(served.collection, key, obj, dry_run=bool(wanted.dryRun))
+    updated = record if obj == before else _put(api, served, key, obj, wanted)
     if obj["metadata"].get("finalizers") or begun is _Begun.WAITING:
         return Deleted(updated, False)
     # A pod whose grace period is over is first marked and then deleted, and watchers see both.
     return Deleted(updated if wanted.dryRun else remove(api, served, key, obj), True)
 
 
+def _put(api: Api, served: Served, key: Key, obj: Object, wanted: Options) -> Record:
+    """Store an object that is marked for its deletion."""
+    canonical, form = served.strategy.canonical, None
+    if canonical is not None and served.kind.definition is not None:
+        form = canonical(obj, api)
+        served.foresee(key, form)
+    return api.store.put(served.collection, key, obj, form, dry_run=bool(wanted.dryRun))
+
+
 def remove(api: Api, served: Served, key: Key, obj: Object) -> Record:
     """Remove an object for good, and give back what was allocated for it; ``obj`` is its last state."""
+    if served.kind.definition is not None:
+        # In the version in which it is stored, which is not always that of the request.
+        obj = served.collection.records[key].object()
     holding = served.strategy.holding
     with holding(obj, None, api) if holding is not None else nullcontext():
         return api.store.delete(served.collection, key, obj)

@@ -116,19 +116,27 @@ def create(
     api.admission.validate(request, api)
     # What a PUT or PATCH makes is stored under the name in its path, even if a mutating policy has given it another.
     key: Key = (namespace or "", instead or meta["name"])
-    # Upstream's storage reports this, which a dry run does not reach.
-    if not intent.dry_run and _has_version(obj):
-        raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
-    if key in served.collection.records:
-        raise _taken(served, key, obj)
+    form = _new_form(api, served, key, obj, intent)
     request.commit()
-    if not intent.dry_run:
-        # The version that the store gives it is its place among the changes.
-        meta["resourceVersion"] = "0"
     with _holding(served, None, obj, api, intent):
-        record = _put(api, served, key, obj, _canonical(api, served, obj), intent)
+        record = _put(api, served, key, obj, form, intent)
     record.is_valid = True
     return Written(record, True, strategy.warn_of_create(obj))
+
+
+def _new_form(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Object:
+    """Convert a new object to the form in which it is stored, if its name is free."""
+    if not intent.dry_run:
+        # Upstream's storage reports this, which a dry run does not reach.
+        if _has_version(obj):
+            raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
+        # The version that the store gives it is its place among the changes.
+        obj["metadata"]["resourceVersion"] = "0"
+    form = _canonical(api, served, obj)
+    if key in served.collection.records:
+        raise _taken(served, key, obj)
+    served.foresee(key, form)
+    return form
 
 
 def _admit(request: Attributes, api: Api) -> None:
@@ -242,26 +250,42 @@ def update(
     request = intent.attributes("UPDATE", served.kind, key, new, old, subresource)
     if not intent.admitted:
         _admit(request, api)
-    _check_identity(served, new, old)
-    new = _begun(api, served, new, old, intent, subresource)
-    _validate(served, new, old, api, request, was_valid=record.is_valid)
-    if not intent.admitted:
-        request.object = new
-        api.admission.validate(request, api)
+    new = _checked(api, served, new, old, request, intent, was_valid=record.is_valid)
     form = _canonical(api, served, new, old)
     if deletes.done(served, new, old):
+        served.foresee(key, form)
         request.commit()
         # Watchers see the stored object; only this client sees the one it wanted (deleteWithoutFinalizers).
         record = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
             deletes.remove(api, served, key, old)
-    elif record.version <= served.collection.outdated or _differs(form, old if served.is_stored else record.object()):
+    elif _is_change(served, record, form, old):
+        served.foresee(key, form)
         request.commit()
         is_valid = record.is_valid or not subresource
         with _holding(served, old, new, api, intent):
             record = _put(api, served, key, new, form, intent)
         record.is_valid = is_valid
     return Written(record, False, () if subresource else _warnings_of_update(served, new, old))
+
+
+def _checked(
+    api: Api, served: Served, new: Object, old: Object, request: Attributes, intent: Intent, *, was_valid: bool
+) -> Object:
+    """Prepare what is to replace an object, and refuse what is not valid; returns ``new`` or another object."""
+    _check_identity(served, new, old)
+    new = _begun(api, served, new, old, intent, request.subresource)
+    _validate(served, new, old, api, request, was_valid=was_valid)
+    if not intent.admitted:
+        request.object = new
+        api.admission.validate(request, api)
+    return new
+
+
+def _is_change(served: Served, record: Record, form: Object, old: Object) -> bool:
+    """Check whether something else is to be stored: other values, or the same in another version."""
+    is_former = record.api_version != served.collection.stored_in and bool(record.api_version)
+    return is_former or _differs(form, old if served.is_stored else record.object())
 
 
 def _warnings_of_update(served: Served, new: Object, old: Object) -> Sequence[str]:

@@ -20,6 +20,7 @@ from drakit_embedded.apiserver.admission.policies.merges import UnknownTypeError
 from drakit_embedded.apiserver.admission.policies.mutations import MutatingPolicy, Mutation, MutationError
 from drakit_embedded.apiserver.admission.policies.scenes import Scene
 from drakit_embedded.apiserver.admission.reinvocations import Reinvocations
+from drakit_embedded.apiserver.registry.custom.unreadable import ConversionError
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import StatusError
 
@@ -92,10 +93,13 @@ class _Run:
 
     def invoke(self, found: Invocation[MutatingPolicy]) -> list[_Failure]:
         """Carry out the mutations of a policy; returns why some were not."""
-        policy, scene = found.policy, self._scene(found.kind)
+        policy = found.policy
         try:
+            scene = self._scene(found.kind)
             if policy.conditions and not policy.conditions.hold(scene.condition_values(found.params, policy.names)):
                 return []
+        except ConversionError as error:
+            return _misconfigured(Misconfiguration(policy, None, f"failed to configure policy: {error.message}"))
         except ConditionsError as error:
             return self._failed(found, str(error))
         key = _key(found)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from drakit_api.core.label_selectors import label_selector
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
+from drakit_embedded.apiserver.registry.custom.unreadable import UnreadableError
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
 
@@ -68,5 +69,8 @@ def _found(kind: Kind, reference: ReadOnlyObject, namespace: str, cluster: Guard
         selects = label_selector(reference.get("selector") or {})
         records = [each for each in collection.select(namespace or None) if selects(each.labels)]
     for record in records:
-        obj = cluster.shown(record.object(), kind, kind)
+        try:
+            obj = cluster.read(record, kind)
+        except UnreadableError as error:
+            raise ConfigurationError(error.message) from None
         yield {"kind": kind.kind, "apiVersion": kind.api_version, **obj}

@@ -12,10 +12,12 @@ from drakit_embedded.apiserver.admission.policies.bound import Binding, BoundPol
 from drakit_embedded.apiserver.admission.policies.invocations import Invocation, Misconfiguration, invocations
 from drakit_embedded.apiserver.admission.policies.judgements import Denial, ValidatingPolicy
 from drakit_embedded.apiserver.admission.policies.scenes import Scene
+from drakit_embedded.apiserver.registry.custom.unreadable import ConversionError
 from drakit_embedded.apiserver.statuses import StatusError
 
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _UNPROCESSABLE = 422
+_UNCONVERTED = "failed to configure binding: failed to convert object version"
 
 
 class _Refusal(NamedTuple):
@@ -49,10 +51,14 @@ def validate(policies: BoundPolicies[ValidatingPolicy], attributes: Attributes, 
             if not policy.ignores_failures:
                 refusals.append(_Refusal(policy, binding, Denial(found.why)))
             continue
-        if scene is None or scene.kind is not found.kind:
-            scene = Scene(attributes, found.kind, cluster)
-        for denial in policy.denials(scene, found.params):
-            refusals += _acted(found, denial, attributes)
+        try:
+            if scene is None or scene.kind is not found.kind:
+                scene = Scene(attributes, found.kind, cluster)
+            for denial in policy.denials(scene, found.params):
+                refusals += _acted(found, denial, attributes)
+        except ConversionError as error:
+            if not policy.ignores_failures:
+                refusals.append(_Refusal(policy, binding, Denial(f"{_UNCONVERTED}: {error.message}")))
     if refusals:
         raise refusals[0].error(attributes)
 

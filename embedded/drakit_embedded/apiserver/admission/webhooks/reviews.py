@@ -12,9 +12,11 @@ from functools import cached_property
 import msgspec
 
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.matching import requests
 from drakit_embedded.apiserver.admission.matching.shown import shown
+from drakit_embedded.apiserver.registry.custom.unreadable import ConversionError
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
 _encode = msgspec.json.Encoder().encode
@@ -53,8 +55,11 @@ class Views:
         found = self._known.get(kind)
         if found is None:
             attributes = self._attributes
-            new = shown(attributes.object, attributes, kind, self._cluster)
-            old = shown(attributes.old, attributes, kind, self._cluster)
+            try:
+                new = shown(attributes.object, attributes, kind, self._cluster)
+                old = shown(attributes.old, attributes, kind, self._cluster)
+            except ConversionError as error:
+                raise statuses.internal(error.message) from None
             found = self._known[kind] = View(kind, requests.request(attributes, kind), new, old)
         return found
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.registry.custom import decoding, strategy
-from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
+from drakit_embedded.apiserver.registry.custom import strategy
+from drakit_embedded.apiserver.registry.custom.versions import InVersion
+from drakit_embedded.apiserver.registry.strategy import Strategy
 from drakit_embedded.apiserver.scheme.definitions import Definition, Version
 from drakit_embedded.apiserver.scheme.json_paths import JsonPath, PathError
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.limits import StoredKind
-from drakit_embedded.apiserver.storage.store import Collection, FieldValues, Store
+from drakit_embedded.apiserver.storage.store import Collection, FieldValues, Record, Store
 
 _GENERAL = (("metadata", "name"), ("metadata", "namespace"))
 
@@ -25,7 +25,9 @@ class Custom(NamedTuple):
     kind: Kind
     strategy: Strategy
     collection: Collection
-    reader: Callable[[Object], Object] | None
+    reader: Callable[[Record], Object] | None
+    # The API version of records that need no reader.
+    as_stored: str | None
 
 
 def declared(definition: Definition, store: Store, before: Definition | None) -> Definition:
@@ -38,33 +40,19 @@ def declared(definition: Definition, store: Store, before: Definition | None) ->
     kind = definition.kind(definition.versions[definition.storage])
     form = StoredKind(kind.stored_under, kind.kind, kind.api_version)
     collection.describe(field_values, form, store.version if before is not None else 0)
-    if before is not None and before.storage != definition.storage:
-        collection.outdated = store.version
     is_same = before is not None and _schemas(before) == _schemas(definition) and not before.has_older
     return replace(definition, has_older=bool(collection.records) and not is_same)
 
 
 def of_version(definition: Definition, version: Version, store: Store) -> Custom:
-    """Build one version; objects that may be of an older schema are read by the new one."""
-    stored = definition.versions[definition.storage]
-    differs = version.schema.source != stored.schema.source
-    reader = partial(decoding.in_version, version=version) if differs or definition.has_older else None
-    form = partial(_stored_form, version=stored if differs else None)
-    kind = definition.kind(version)
-    return Custom(kind, strategy.of(version, kind, stored_form=form), store.named(definition.name), reader)
+    """Build one version; objects that may be of another one, or of an older schema, are read by it."""
+    kind, seen = definition.kind(version), InVersion(definition, version)
+    rules, collection = strategy.of(version, kind, stored_form=seen.stored_form), store.named(definition.name)
+    return Custom(kind, rules, collection, seen.read if seen.differs else None, seen.as_stored)
 
 
 def _schemas(definition: Definition) -> dict[str, object]:
     return {name: version.schema.source for name, version in definition.versions.items()}
-
-
-def _stored_form(obj: Object, cluster: Cluster, *, version: Version | None) -> Object:
-    """Convert to what is stored: of another ``version`` only what that knows, and numbers as Go prints them."""
-    form: Object = decoding.printed(obj)
-    if version is not None:
-        form = decoding.copied(form)
-        decoding.shaped(form, version, drop_invalid=True)
-    return form
 
 
 def _field_values(definition: Definition) -> FieldValues:
