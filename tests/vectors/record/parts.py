@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tests.vectors import (
     access,
     conventions,
+    conversions,
     defaulted,
     exchanges,
     managed_fields,
@@ -21,6 +22,7 @@ from tests.vectors.record import go_answers
 from tests.vectors.record.apiserver import access as access_answers
 from tests.vectors.record.apiserver import (
     answers,
+    conversions_answers,
     custom_documents,
     documents,
     fields_answers,
@@ -65,6 +67,7 @@ PARTS = (
     _served(f"api/{conventions.FILE}", conventions_answers.asked_again),
     _served(f"api/{managed_fields.FILE}", fields_answers.asked_again),
     _served(f"api/{writes.FILE}", writes_answers.asked_again),
+    _served(f"api/{conversions.FILE}", conversions_answers.asked_again),
     _served(f"api/{services.FILE}", services_answers.asked_again),
     *(_served(f"api/{access.file_of(part)}", partial(access_answers.asked_again, part)) for part in access.FILES),
     _served(f"api/{defaulted.FILE}", defaulting_answers.asked_again),

@@ -1,0 +1,28 @@
+"""What a real server answers to the stories of conversions."""
+
+from __future__ import annotations
+
+import asyncio
+
+from drakit_api.kubernetes_objects import Object
+from tests.vectors import converter
+from tests.vectors.conversions import Stage, recorded
+from tests.vectors.record.apiserver import conversions_stories
+from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.outcome import Outcome, of_lines
+
+# Seconds within which its handlers have seen a changed definition.
+_SETTLING = 2.0
+
+
+async def asked_again(version: str) -> Outcome:
+    """All stories that are recorded."""
+    now = await told(list(conversions_stories.made()), version)
+    return of_lines(recorded(), now, lambda story: str(story["name"]))
+
+
+async def told(stories: list[Object], version: str) -> list[Object]:
+    """The stories with its answers."""
+    async with running("default", version) as (session, token), converter.running() as program:
+        stage = Stage(session, token, program, settling=_SETTLING)
+        return await asyncio.gather(*map(stage.told, stories))
