@@ -176,3 +176,19 @@ def test_kubectl_shows_the_params_of_a_binding(spec: Object, shown: str) -> None
     _, cells = admission_columns.PRINTERS[GROUP, "mutatingadmissionpolicybindings"]
     row = cells({"metadata": {"name": "b"}, "spec": {"policyName": "p", **spec}})
     assert row[:3] == ["b", "p", shown]
+
+
+def test_warnings_in_the_status_refer_to_fields() -> None:
+    warnings = [
+        {"fieldRef": "spec.validations[0].expression", "warning": "w"},
+        {"fieldRef": "spec[", "warning": ""},
+        {},
+    ]
+    found = said(policies.status({"status": {"typeChecking": {"expressionWarnings": warnings}}}))
+    path = "status.typeChecking.expressionWarnings"
+    assert [each.partition(": ")[::2] for each in found] == [
+        (f"{path}[1].warning", "Required value"),
+        (f"{path}[1].fieldRef", 'Invalid value: "spec[": invalid JSONPath: unterminated array'),
+        (f"{path}[2].warning", "Required value"),
+        (f"{path}[2].fieldRef", "Required value"),
+    ]

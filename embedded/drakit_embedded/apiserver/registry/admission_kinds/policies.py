@@ -22,9 +22,11 @@ from drakit_embedded.apiserver.registry.admission_kinds.expressions import (
 )
 from drakit_embedded.apiserver.registry.admission_kinds.resource_rules import match_resources, mutable_operations
 from drakit_embedded.apiserver.registry.admission_kinds.webhooks import FAILURE_POLICIES, REINVOCATION_POLICIES
+from drakit_embedded.apiserver.scheme.json_paths import JsonPath, PathError
 
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _PATCH_TYPES = ("ApplyConfiguration", "JSONPatch")
+_FIRST_WORD = re.compile(r"^\w+")
 _LINE_BREAK = re.compile(r"[\n\r]")
 _MOST_ANNOTATIONS = 20
 _LONGEST_VALUE = 5 * 1024
@@ -71,9 +73,19 @@ def status(obj: Object) -> Errors:
         path = f"status.typeChecking.expressionWarnings[{index}]"
         if not warning.get("warning"):
             yield required(f"{path}.warning")
-        if not (warning.get("fieldRef") or "").strip():
-            yield required(f"{path}.fieldRef")
+        yield from _field_reference((warning.get("fieldRef") or "").strip(), f"{path}.fieldRef")
     yield from conditions(state.get("conditions"), "status.conditions")
+
+
+def _field_reference(reference: str, path: str) -> Errors:
+    if not reference:
+        yield required(path)
+        return
+    try:
+        # A first field may stand without its dot, which is another path in Go, but no error.
+        JsonPath(_FIRST_WORD.sub("", reference))
+    except PathError as error:
+        yield invalid(path, reference, f"invalid JSONPath: {error}")
 
 
 def _head(spec: Object, old: Object | None, *, mutates: bool = False) -> Errors:
