@@ -8,7 +8,7 @@ DOCUMENTS = {".well-known/openid-configuration", f"apis/{GROUP_VERSION}", "openi
 # Things that are done to running containers, and proxies to where nothing listens.
 BELOW = {
     "nodes": {"proxy"},
-    "pods": {"ephemeralcontainers", "proxy", "resize"},
+    "pods": {"proxy", "resize"},
     "services": {"proxy"},
 }
 # What only the server itself writes; in the real one they can be changed.

@@ -303,12 +303,16 @@ async def _patch_status(call: Call) -> web.StreamResponse:
     return await _change(call, "status")
 
 
-async def _put_approval(call: Call) -> web.StreamResponse:
-    return await _write(call, "approval")
+def _part(subresource: str) -> dict[str, Verb]:
+    """Serve a subresource by which a part of the object is written."""
 
+    async def put(call: Call) -> web.StreamResponse:
+        return await _write(call, subresource)
 
-async def _patch_approval(call: Call) -> web.StreamResponse:
-    return await _change(call, "approval")
+    async def patch(call: Call) -> web.StreamResponse:
+        return await _change(call, subresource)
+
+    return {"GET": _get, "PUT": put, "PATCH": patch}
 
 
 async def _get_scale(call: Call) -> web.StreamResponse:
@@ -379,9 +383,10 @@ _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}
 _OBJECT = {"GET": _get, "PUT": _write, "PATCH": _change, "DELETE": _delete}
 _CONNECT = {"GET": pod_streams.connect, "POST": pod_streams.connect}
 _STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}
-_SUBRESOURCES = {
+_SUBRESOURCES: dict[str, Mapping[str, Verb]] = {
     "status": _STATUS,
-    "approval": {"GET": _get, "PUT": _put_approval, "PATCH": _patch_approval},
+    "approval": _part("approval"),
+    "ephemeralcontainers": _part("ephemeralcontainers"),
     "scale": {"GET": _get_scale, "PUT": _put_scale, "PATCH": _patch_scale},
     "binding": {"POST": _bind},
     "eviction": {"POST": _evict},

@@ -32,6 +32,7 @@ _SPECIAL: dict[tuple[str, str, str], Tree] = {
     (*_CSR, "status"): {"f:spec": {}, "f:status": {"f:conditions": {}}},
     (*_CSR, "approval"): {"f:spec": {}, "f:status": {"f:certificate": {}}},
     ("", "namespaces", "finalize"): _STATUS,
+    ("", "pods", "ephemeralcontainers"): {"f:metadata": {}, "f:status": {}},
     ("", "pods", "status"): {"f:metadata": {"f:deletionTimestamp": {}, "f:ownerReferences": {}}, "f:spec": {}},
     ("apps", "deployments", "status"): {"f:metadata": {"f:labels": {}}, "f:spec": {}},
 }

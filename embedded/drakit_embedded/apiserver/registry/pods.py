@@ -17,6 +17,7 @@ from drakit_api.validation.errors import FieldError, in_order
 from drakit_embedded.apiserver.registry.defaulting.by_hand import round_up
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.podspec import (
+    ephemeral_rules,
     pod_defaults,
     pod_quality,
     pod_rules,
@@ -26,7 +27,7 @@ from drakit_embedded.apiserver.registry.podspec import (
 )
 from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
 from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
-from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Part, Strategy
 from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -173,6 +174,14 @@ def _validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
     return _once(pod_status_rules.status_errors(new, old))
 
 
+def _prepare_ephemeral(new: Object, old: Object, cluster: Cluster) -> None:
+    ephemeral_rules.keep_all_else(new, old)
+
+
+def _validate_ephemeral(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    return _once(ephemeral_rules.change_errors(new, old))
+
+
 def _once(errors: Iterable[FieldError]) -> Sequence[FieldFault]:
     """Sort the errors and drop repeated ones, as for all kinds with declarative validation."""
     return in_order(errors, ())
@@ -289,6 +298,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         validate_update=_validate_update,
         prepare_status=_prepare_status,
         validate_status=_validate_status,
+        parts={"ephemeralcontainers": Part(_prepare_ephemeral, _validate_ephemeral)},
         warn_of_create=pod_warnings.on_create,
         generation=True,
         grace=_grace,

@@ -109,6 +109,15 @@ def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) 
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The rules of a subresource by which a part of an object is written."""
+
+    # Restores all that is no such part.
+    prepare: Callable[[Object, Object, Cluster], None]
+    validate: Callable[[Object, Object, Cluster], Sequence[FieldFault]]
+
+
+@dataclass(frozen=True, slots=True)
 class Strategy:
     """The rules of one kind; each has a default that does nothing."""
 
@@ -150,6 +159,8 @@ class Strategy:
     # The same for the subresource ``approval``.
     prepare_approval: Callable[[Object, Object, Cluster], None] = keep
     validate_approval: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
+    # Other subresources that write a part of the object, by name.
+    parts: Mapping[str, Part] = field(default_factory=dict)
     # Whether metadata.generation counts changes, and of which parts.
     generation: bool = False
     counted: tuple[str, ...] = ("spec",)

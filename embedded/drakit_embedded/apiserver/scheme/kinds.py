@@ -80,7 +80,7 @@ v1
   nodes Node cluster short=no sub=status
   persistentvolumeclaims PersistentVolumeClaim namespaced short=pvc sub=status
   persistentvolumes PersistentVolume cluster short=pv sub=status
-  pods Pod namespaced short=po cat=all sub=attach,binding,eviction,exec,log,portforward,status
+  pods Pod namespaced short=po cat=all sub=attach,binding,ephemeralcontainers,eviction,exec,log,portforward,status
   podtemplates PodTemplate namespaced
   replicationcontrollers ReplicationController namespaced short=rc cat=all sub=scale,status
   resourcequotas ResourceQuota namespaced short=quota sub=status

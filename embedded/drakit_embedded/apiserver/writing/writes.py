@@ -300,6 +300,9 @@ def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, s
         if served.strategy.begin_update is not None:
             served.strategy.begin_update(new, old, api, dry_run=intent.dry_run)
         _with_spec(served, new, old, api)
+    elif (part := served.strategy.parts.get(subresource)) is not None:
+        part.prepare(new, old, api)
+        _count(served, new, old)
     return new
 
 
@@ -402,6 +405,12 @@ def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
     if "status" in served.kind.subresources:
         _restore(new, old, "status")
     strategy.prepare_update(new, old, api)
+    _count(served, new, old)
+
+
+def _count(served: Served, new: Object, old: Object) -> None:
+    """Increase ``generation`` if a part changed that counts."""
+    strategy = served.strategy
     if strategy.generation and any(_part(new, part) != _part(old, part) for part in strategy.counted):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -435,6 +444,8 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
         faults += strategy.validate_status(new, old, api)
     elif request.subresource == "approval":
         faults += strategy.validate_approval(new, old, api)
+    elif request.subresource in strategy.parts:
+        faults += strategy.parts[request.subresource].validate(new, old, api)
     elif not request.subresource:
         brief = strategy.validate_same_spec if was_valid else None
         if brief is not None and new.get("spec") == old.get("spec"):

@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES = (
-    Difference(r"/(proxy|resize|ephemeralcontainers)(\?| |$)", 27, "subresources that are not served"),
+    Difference(r"/(proxy|resize)(\?| |$)", 20, "subresources that are not served"),
     Difference(
         r"^paths: \w+ /api/v1/namespaces//", 2, "an empty namespace is none, and only reads are of all namespaces"
     ),

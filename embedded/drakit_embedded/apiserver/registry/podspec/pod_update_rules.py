@@ -132,7 +132,7 @@ def _rest(new: Object, old: Object) -> Errors:
     for field in kept:
         munged[field] = old.get(field)
     if not comparison(structures.others(), "core/v1.PodSpec")(munged, old):
-        yield forbidden("spec", f"{_IMMUTABLE_SPEC}\n{_difference(old, munged)}")
+        yield forbidden("spec", f"{_IMMUTABLE_SPEC}\n{difference('PodSpec', old, munged)}")
 
 
 def _node_selector(selector: Object, was: Object) -> Errors:
@@ -178,9 +178,9 @@ def _with_old_nodes(affinity: Object | None, was: Object | None) -> Object | Non
     return {**affinity, "nodeAffinity": nodes}
 
 
-def _difference(old: Object, new: Object) -> str:
-    """Print a unified diff of the internal types (k8s.io/apimachinery/pkg/util/diff)."""
-    before, after = (_lines(internal("PodSpec", spec)) for spec in (old, new))
+def difference(kind: str, old: Object, new: Object) -> str:
+    """Print a unified diff of two values of an internal type (k8s.io/apimachinery/pkg/util/diff)."""
+    before, after = (_lines(internal(kind, value)) for value in (old, new))
     # Leave out the two lines with file names.
     return "".join(list(difflib.unified_diff(before, after))[2:])
 
