@@ -30,7 +30,7 @@ class Cluster:
         self.kubeconfig, self.connection, self.root, self.until = kubeconfig, connection, root, until
 
     async def run(self, name: str = "p", *, labels: dict[str, str] | None = None, **spec: Any) -> None:
-        """Run a pod on the node; it is Running when this returns. Its container ``c`` can be said by its fields."""
+        """Run a pod on the node; it runs or has run when this returns. Fields of its container ``c`` can be given."""
         container = {"name": "c", "image": "i", **spec.pop("container", {})}
         body = {"metadata": {"name": name, "labels": labels or {}}, "spec": {"containers": [container], **spec}}
         body["spec"].setdefault("nodeName", NODE)
@@ -38,7 +38,7 @@ class Cluster:
 
         async def running() -> bool:
             status: Object = (await self.connection.get(PODS, name, "default"))["status"]
-            return status.get("phase") == "Running"
+            return status.get("phase") in ("Running", "Succeeded")
 
         await self.until(running)
 
@@ -46,7 +46,15 @@ class Cluster:
         self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str]
     ) -> tuple[int, str, str]:
         """Run kubectl: its exit status, output and errors."""
-        process = await asyncio.create_subprocess_exec(
+        process = await self.start_kubectl(*arguments, environment=environment)
+        async with asyncio.timeout(60):
+            output, errors = await process.communicate(stdin)
+        assert process.returncode is not None
+        return process.returncode, output.decode(), errors.decode()
+
+    async def start_kubectl(self, *arguments: str, environment: Mapping[str, str]) -> asyncio.subprocess.Process:
+        """Start kubectl, with pipes to it and from it."""
+        return await asyncio.create_subprocess_exec(
             "kubectl",
             *arguments,
             env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.root), **environment},
@@ -54,10 +62,6 @@ class Cluster:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(60):
-            output, errors = await process.communicate(stdin)
-        assert process.returncode is not None
-        return process.returncode, output.decode(), errors.decode()
 
 
 def _kubeconfig(server: Server, root: Path) -> Path:

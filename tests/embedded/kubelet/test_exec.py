@@ -53,9 +53,14 @@ async def test_input_is_read_to_its_end(cluster: Cluster, protocol: dict[str, st
 
 @pytest.mark.kubectl
 async def test_attach_shows_what_a_container_prints_until_it_ends(cluster: Cluster, protocol: dict[str, str]) -> None:
-    await cluster.run(container={"command": ["sh", "-c", "echo first; sleep 1; echo second"]}, restartPolicy="Never")
-    code, output, _ = await cluster.kubectl("attach", "p", "-c", "c", environment=protocol)
-    assert (code, output) == (0, "first\nsecond\n")
+    await cluster.run(container={"command": ["sh", "-c", "echo first; sleep 1000"]})
+    attached = await cluster.start_kubectl("attach", "p", "-c", "c", environment=protocol)
+    assert attached.stdout is not None
+    async with asyncio.timeout(60):
+        assert await attached.stdout.readline() == b"first\n"
+        await cluster.connection.delete(PODS, "p", "default", grace_period_seconds=0)
+        output, _ = await attached.communicate()
+    assert (attached.returncode, output) == (0, b"")
 
 
 @pytest.mark.kubectl
