@@ -1,4 +1,7 @@
-"""Device selectors in CEL, evaluated as Kubernetes 1.37 does.
+"""Expressions in CEL, evaluated as Kubernetes 1.37 does.
+
+What is exported here is about device selectors. ``admission`` is for policies and match conditions,
+``drakit_api.rules`` for the rules of custom resources.
 
 ``compile_selector`` parses, checks and compiles an expression once; ``Selector.matches`` then takes about a microsecond
 and is thread-safe. ``device_view`` prepares a device for any number of selectors. ``check_selector`` is what the API

@@ -17,7 +17,7 @@ from drakit_api.rules.before import Before
 from drakit_api.rules.compilation import RuleCompiler
 from drakit_api.rules.evaluation import NOWHERE, SPENT, CompiledRule, Place, Run, Stop, Warn
 from drakit_api.rules.schema_types import declared, with_metadata
-from drakit_api.rules.values import conversion
+from drakit_api.rules.values import variable_conversion
 from drakit_api.structural.correlation import Correlation
 from drakit_api.structural.schema import Rule, Structural, structural
 from drakit_api.validation import errors
@@ -118,7 +118,7 @@ class _Level:
 
     @functools.cached_property
     def _conversion(self) -> Callable[[Any], Any] | None:
-        return conversion(self._schema, is_resource=self._is_resource)
+        return variable_conversion(self._schema, is_resource=self._is_resource)
 
     @functools.cached_property
     def _compiled(self) -> list[CompiledRule]:

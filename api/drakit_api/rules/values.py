@@ -29,6 +29,17 @@ _NOT_FOR_URLS = re.compile("[^A-Za-z0-9_=-]")
 Conversion = Callable[[Any], Any]
 
 
+def variable_conversion(schema: Structural, *, is_resource: bool) -> Conversion | None:
+    """Return what makes the values of a schema that has rules itself; None if they are used as they are."""
+    return _checked if schema.int_or_string else conversion(schema, is_resource=is_resource)
+
+
+def _checked(value: Any) -> Any:
+    if type(value) not in (int, str):
+        raise CelRuntimeError("invalid data, expected XIntOrString value to be either a string or integer")
+    return value
+
+
 def conversion(schema: Structural, *, is_resource: bool) -> Conversion | None:
     """Return what makes the values of a schema; None if they are used as they are."""
     if schema.int_or_string:

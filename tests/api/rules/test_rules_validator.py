@@ -79,6 +79,9 @@ ILLEGAL = f"Invalid byte formatted string {STANDARD}: illegal base64 data at inp
     [
         (BYTES, "self == b''", STANDARD, f'Invalid value: "string": {ILLEGAL}: self == b\'\''),
         (BYTES, "true || self == b''", STANDARD, None),
+        ({"x-kubernetes-int-or-string": True}, "self == 1", 1.5,
+         'Invalid value: "": invalid data, expected XIntOrString value to be either a string or integer evaluating '
+         "rule: self == 1"),
         (BYTES, "false", STANDARD, f'Invalid value: "{STANDARD}": failed rule: false'),
         ({"type": "array", "items": BYTES}, "self[1] == b'a'", [STANDARD, "YQ=="], None),
         ({"type": "array", "items": BYTES}, "self.exists(x, x == b'b')", [STANDARD, "YQ=="],
