@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 
-from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.core.containers import containers_of
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
@@ -24,12 +24,12 @@ def container(pod: Object, asked: str) -> str:
     """
     spec, name = pod["spec"], pod["metadata"]["name"]
     if asked:
-        if all(each["name"] != asked for each in containers_of(spec, LASTING)):
+        if all(each["name"] != asked for each in containers_of(spec)):
             raise statuses.bad_request(f"container {asked} is not valid for pod {name}")
         return asked
     if len(spec["containers"]) == 1:
         return str(spec["containers"][0]["name"])
-    choice = " ".join(str(each["name"]) for each in containers_of(spec, LASTING))
+    choice = " ".join(str(each["name"]) for each in containers_of(spec))
     raise statuses.bad_request(f"a container name must be specified for pod {name}, choose one of: [{choice}]")
 
 

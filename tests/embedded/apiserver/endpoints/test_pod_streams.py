@@ -19,7 +19,9 @@ from drakit_client.connection import Connection
 from drakit_client.resources import NODES, PODS, Resource
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig
+from drakit_embedded.apiserver.endpoints import pod_kubelets
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.statuses import StatusError
 
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": "v4.channel.k8s.io"}
 PATH = "/api/v1/namespaces/default/pods/"
@@ -249,3 +251,19 @@ async def test_a_policy_decides_what_may_be_executed(server: Server, kubelet: Fa
     assert (await ask(server, "POST", "p/exec?command=env&tty=1", UPGRADE))[0] == 422
     assert (await ask(server, "POST", "p/exec?command=env&stdout=1", UPGRADE))[0] == 404
     assert (await ask(server, "POST", "p/attach?stdout=1", UPGRADE))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"), [("", "a"), ("i", "i"), ("debugger", "debugger"), ("x", "container x is not valid for pod p")]
+)
+def test_any_container_of_a_pod_can_be_named(asked: str, found: str) -> None:
+    spec = {
+        "containers": [{"name": "a"}],
+        "initContainers": [{"name": "i"}],
+        "ephemeralContainers": [{"name": "debugger"}],
+    }
+    pod = {"metadata": {"name": "p"}, "spec": spec}
+    try:
+        assert pod_kubelets.container(pod, asked) == found
+    except StatusError as error:
+        assert error.message == found
