@@ -10,6 +10,7 @@ from tests.embedded.apiserver.admission.policies import GROUP, MAPS, Cluster, co
 
 SERVICES, NODES = "/api/v1/namespaces/default/services", "/api/v1/nodes"
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 MAP_KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
@@ -145,6 +146,23 @@ async def test_a_binding_brings_params(cluster: Cluster, reference: Object, deni
     ports = [{"name": f"p{port}", "port": port} for port in range(1, 5)]
     answer = await cluster.ask("POST", SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": ports}})
     assert (answer.code, answer.denial) == (422 if denial else 201, denial)
+
+
+async def test_params_may_be_custom_resources(cluster: Cluster) -> None:
+    names = {"plural": "limits", "singular": "limit", "kind": "Limit", "listKind": "LimitList"}
+    schema = {"type": "object", "properties": {"most": {"type": "integer"}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    definition = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}
+    await cluster.make(DEFINITIONS, {"metadata": {"name": "limits.example.com"}, "spec": definition})
+    limit = {"apiVersion": "example.com/v1", "kind": "Limit", "metadata": {"name": "l"}, "most": 2}
+    await cluster.make("/apis/example.com/v1/limits", limit)
+    binding = {"paramRef": {"name": "l", "parameterNotFoundAction": "Deny"}}
+    kind = {"apiVersion": "example.com/v1", "kind": "Limit"}
+    await cluster.validating("p", {"expression": "object.data.size() <= params.most"}, paramKind=kind, binding=binding)
+    assert (await cluster.create(a="", b="")).code == 201
+    assert (
+        await cluster.create("n", a="", b="", c="")
+    ).denial == "failed expression: object.data.size() <= params.most"
 
 
 async def test_params_of_a_namespace_need_one(cluster: Cluster) -> None:
