@@ -251,7 +251,9 @@ class Collection:
 
 def _record(collection: Collection, key: Key, version: int, obj: Object, form: Object) -> Record:
     """Build a record; ``form`` is how the object is stored, in which parts may be ``msgspec.Raw``."""
-    record = Record(key, version, _encode(form), Index.of(obj, collection.fields), api_version=collection.stored_in)
+    # Of a custom resource, the object may be in another version than its stored form.
+    index = Index.of(form if collection.stored_in else obj, collection.fields)
+    record = Record(key, version, _encode(form), index, api_version=collection.stored_in)
     if collection.kind in _EMBEDDING:
         record.texts = raw_extensions.texts_of(form)
     return record

@@ -170,6 +170,8 @@ def _of_reading() -> Iterator[Object]:
     yield _story(
         "reading: selected by fields of each version",
         *(_defined(*selectable), _create("v1"), _create("v1", "b", {"hostPort": "i:2"})),
+        *(_create("v2", "c", {"host": "j", "port": "3"}), _list("v1", "fieldSelector=spec.hostPort=j:3")),
+        *(_list("v2", "fieldSelector=spec.host=j"), _watch("v1", 1, "fieldSelector=spec.hostPort=j:3")),
         *(_list("v2", "fieldSelector=spec.host=h"), _list("v2", "fieldSelector=spec.port!=1")),
         *(_list("v1", "fieldSelector=spec.hostPort=i:2"), _list("v1", "fieldSelector=spec.host=h")),
         *(_watch("v2", 1, "fieldSelector=spec.host=i"), _watch("v1", 1, "fieldSelector=spec.hostPort=h:1")),
