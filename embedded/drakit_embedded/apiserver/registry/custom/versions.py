@@ -53,8 +53,8 @@ class InVersion(NamedTuple):
                 raise ConversionError(f"request to convert CR from an invalid group/version: {record.api_version}")
             decoding.in_version(obj, source)
             return obj if source is self.version else self._converted(obj, source, self.version)
-        except (ConversionError, embedded.CoercionError) as error:
-            raise UnreadableError(definition.kind(self.version), record, str(error)) from None
+        except ConversionError as error:
+            raise UnreadableError(definition.kind(self.version), record, error.message) from None
 
     def stored_form(self, obj: Object, cluster: Cluster) -> Object:
         """Convert an object of this version to what is stored of it, with numbers as Go prints them.
@@ -74,5 +74,8 @@ class InVersion(NamedTuple):
         convert = self.definition.converted
         if convert is not None:
             obj = convert(obj, source.name, wanted.name)
-        decoding.shaped(obj, wanted, drop_invalid=convert is None)
+        try:
+            decoding.shaped(obj, wanted, drop_invalid=convert is None)
+        except embedded.CoercionError as error:
+            raise ConversionError(str(error)) from None
         return obj
