@@ -142,6 +142,8 @@ class Converter:
         # It answers nothing while this is not set.
         self.answering = asyncio.Event()
         self.answering.set()
+        # Set once somebody has not waited for the answer.
+        self.abandoned = asyncio.Event()
         self.url = ""
         self.ca = ""
 
@@ -149,7 +151,11 @@ class Converter:
         """Convert the objects of a review, in the way of the story."""
         story, review = request.match_info["story"], await request.json()
         self.asked[story].append({**review, "query": request.query_string})
-        await self.answering.wait()
+        try:
+            await self.answering.wait()
+        except asyncio.CancelledError:
+            self.abandoned.set()
+            raise
         wanted = review["request"]["desiredAPIVersion"]
         objects = [converted(obj, wanted) for obj in review["request"]["objects"]]
         found = WAYS[self.ways.get(story, "right")](review, objects)

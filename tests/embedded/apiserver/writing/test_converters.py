@@ -149,6 +149,18 @@ async def test_others_do_not_wait_for_a_slow_program(things: Things) -> None:
     assert (await things.read("v1", "b"))["spec"] == {"hostPort": "h:1"}
 
 
+@pytest.mark.parametrize("name", ["", "a"])
+async def test_a_client_that_leaves_ends_the_call(things: Things, name: str) -> None:
+    await things.create("v1", "a")
+    things.program.answering.clear()
+    reading = asyncio.create_task(things.read("v2", name))
+    async with asyncio.timeout(10):
+        while not things.asked:
+            await things.read("v1", "a")
+        reading.cancel()
+        await things.program.abandoned.wait()
+
+
 async def test_a_watch_ends_with_an_error_if_an_object_cannot_be_converted(
     things: Things, session: aiohttp.ClientSession
 ) -> None:
