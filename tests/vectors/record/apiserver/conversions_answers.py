@@ -13,6 +13,8 @@ from tests.vectors.record.outcome import Outcome, of_lines
 
 # Seconds within which its handlers have seen a changed definition.
 _SETTLING = 2.0
+# Stories at the same time: more of them, and definitions take longer than that.
+_AT_ONCE = 8
 
 
 async def asked_again(version: str) -> Outcome:
@@ -24,5 +26,10 @@ async def asked_again(version: str) -> Outcome:
 async def told(stories: list[Object], version: str) -> list[Object]:
     """The stories with its answers."""
     async with running("default", version) as (session, token), converter.running() as program:
-        stage = Stage(session, token, program, settling=_SETTLING)
-        return await asyncio.gather(*map(stage.told, stories))
+        stage, places = Stage(session, token, program, settling=_SETTLING), asyncio.Semaphore(_AT_ONCE)
+
+        async def tell(story: Object) -> Object:
+            async with places:
+                return await stage.told(story)
+
+        return await asyncio.gather(*map(tell, stories))
