@@ -39,8 +39,8 @@ async def prepared(served: Served, records: Iterable[Record]) -> None:
 
 
 def _missing(served: Served, records: Iterable[Record]) -> Iterator[Record]:
-    version = served.kind.api_version
-    return (record for record in records if version not in (record.api_version, *record.converted))
+    own, key = served.kind.api_version, served.form_key
+    return (record for record in records if record.api_version != own and key not in record.converted)
 
 
 async def _converted(served: Served, record: Record) -> UnreadableError | None:

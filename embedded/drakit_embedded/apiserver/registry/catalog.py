@@ -38,6 +38,8 @@ class Served:
     # The API version of records that are as they are read all the same.
     as_stored: str | None = None
     converter: conversion.Converter | None = field(init=False)
+    # What ``Record.converted`` has bodies of this version under: another program may convert otherwise.
+    form_key: str = field(init=False)
     # Warnings about requests in this version, if it is deprecated.
     warnings: tuple[str, ...] = field(init=False)
     # Names that field selectors may use, and the path of each.
@@ -45,6 +47,9 @@ class Served:
 
     def __post_init__(self) -> None:
         self.converter = conversion.between(self.kind)
+        self.form_key = self.kind.api_version
+        if self.is_converting:
+            self.form_key += f" {id(self.kind.definition)}"
         deprecation = older_versions.deprecation(self.kind) if self.kind.definition is None else _warning(self.kind)
         self.warnings = (deprecation,) if deprecation else ()
         self.fields = self.strategy.field_names or {path: path for path in self._paths()}
@@ -63,6 +68,12 @@ class Served:
         """Whether a program outside converts objects between this version and others."""
         return self.kind.definition is not None and self.kind.definition.is_converting
 
+    @property
+    def stored_in(self) -> str:
+        """The API version in which custom resources are stored; empty for other kinds, of which all are alike."""
+        definition = self.kind.definition
+        return f"{definition.group}/{definition.storage}" if definition is not None else ""
+
     def body(self, record: Record) -> bytes:
         """Encode an object in this version, without kind and apiVersion.
 
@@ -72,10 +83,9 @@ class Served:
         """
         if self.is_stored or record.api_version == self.as_stored:
             return record.body
-        version = self.kind.api_version
-        made = record.converted.get(version)
+        made = record.converted.get(self.form_key)
         if made is None:
-            made = record.converted[version] = conversion.encode(self._read(record))
+            made = record.converted[self.form_key] = conversion.encode(self._read(record))
         return made
 
     def _read(self, record: Record) -> Object:
@@ -99,11 +109,11 @@ class Served:
         if not self.is_converting or record.api_version == self.kind.api_version:
             return record
         body = self.body(record)
-        return Record(record.key, record.version, body, self.collection.fields, {self.kind.api_version: body})
+        return Record(record.key, record.version, body, self.collection.fields, {self.form_key: body})
 
     def foresee(self, key: Key, form: Object) -> None:
         """Have a program convert what is about to be stored, as it is to be read then. Raises ``Pending``."""
-        if self.is_converting and self.collection.stored_in != self.kind.api_version:
+        if self.is_converting and self.stored_in != self.kind.api_version:
             record = Record(key, 0, conversion.encode(form), self.collection.fields)
             with suppress(StatusError):
                 # That it cannot be read is found when it is.

@@ -71,7 +71,7 @@ class Record:
     version: int
     body: bytes
     index: Index | FieldValues
-    # Bodies in other API versions, encoded on first use.
+    # Bodies in other API versions, encoded on first use, by what tells these (``Served.form_key``).
     converted: dict[str, bytes] = field(default_factory=dict)
     # Embedded objects as the client sent them, if they are encoded otherwise; only updates need them.
     texts: raw_extensions.Texts | None = None
@@ -133,8 +133,6 @@ class Collection:
         self.kind = kind
         self.fields = fields
         self.stored = stored
-        # Of custom resources, the API version in which they are stored from now on; each record knows its own.
-        self.stored_in = ""
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
@@ -236,7 +234,6 @@ class Collection:
         Watches cannot resume from before ``version``, as what they saw was of another kind or schema.
         """
         self.fields, self.stored, self.forgotten = fields, stored, max(self.forgotten, version)
-        self.stored_in = stored.api_version
         self.lines.clear()
         for record in self.records.values():
             record.index = fields
@@ -249,11 +246,11 @@ class Collection:
         self._dropped += 1
 
 
-def _record(collection: Collection, key: Key, version: int, obj: Object, form: Object) -> Record:
+def _record(collection: Collection, key: Key, version: int, obj: Object, form: Object, stored_in: str) -> Record:
     """Build a record; ``form`` is how the object is stored, in which parts may be ``msgspec.Raw``."""
     # Of a custom resource, the object may be in another version than its stored form.
-    index = Index.of(form if collection.stored_in else obj, collection.fields)
-    record = Record(key, version, _encode(form), index, api_version=collection.stored_in)
+    index = Index.of(form if stored_in else obj, collection.fields)
+    record = Record(key, version, _encode(form), index, api_version=stored_in)
     if collection.kind in _EMBEDDING:
         record.texts = raw_extensions.texts_of(form)
     return record
@@ -368,37 +365,53 @@ class Store:
             self._journal.close()
 
     def put(
-        self, collection: Collection, key: Key, obj: Object, form: Object | None = None, *, dry_run: bool = False
+        self,
+        collection: Collection,
+        key: Key,
+        obj: Object,
+        form: Object | None = None,
+        *,
+        stored_in: str = "",
+        dry_run: bool = False,
     ) -> Record:
         """Create or replace an object, or only make a ``draft``; ``form`` is how it is stored, if not as it is.
 
+        ``stored_in`` is the API version of the stored form of a custom resource.
         ``metadata.resourceVersion`` is set in what is stored; kind and apiVersion must be gone. Raises
         ``TooLargeError``, and changes nothing, if etcd would not take the object.
         """
         if dry_run:
-            return self.draft(collection, key, obj, form)
-        return self._commit(collection, key, obj, form)
+            return self.draft(collection, key, obj, form, stored_in=stored_in)
+        return self._commit(collection, key, obj, form, stored_in)
 
-    def draft(self, collection: Collection, key: Key, obj: Object, form: Object | None = None) -> Record:
+    def draft(
+        self, collection: Collection, key: Key, obj: Object, form: Object | None = None, *, stored_in: str = ""
+    ) -> Record:
         """Build the record that ``put`` would store, for a dry run; its version is that of the stored object, or 0."""
         stored = collection.records.get(key)
-        return _record(collection, key, stored.version if stored else 0, obj, form or obj)
+        return _record(collection, key, stored.version if stored else 0, obj, form or obj, stored_in)
 
     def delete(self, collection: Collection, key: Key, obj: Object) -> Record:
         """Remove an object; ``obj`` is its last state, which watchers get with the version of the deletion."""
-        return self._commit(collection, key, obj, deleted=True)
+        stored_in = collection.records[key].api_version if key in collection.records else ""
+        return self._commit(collection, key, obj, None, stored_in, deleted=True)
 
     def _commit(
-        self, collection: Collection, key: Key, obj: Object, form: Object | None = None, *, deleted: bool = False
+        self,
+        collection: Collection,
+        key: Key,
+        obj: Object,
+        form: Object | None,
+        stored_in: str,
+        *,
+        deleted: bool = False,
     ) -> Record:
         previous, version, form = collection.records.get(key), self.version + 1, form or obj
         kind: EventType = "DELETED" if deleted else "MODIFIED" if previous else "ADDED"
         form["metadata"]["resourceVersion"] = str(version)
-        record = _record(collection, key, version, obj, form)
+        record = _record(collection, key, version, obj, form, stored_in)
         if not deleted:
             _check_size(collection, record, previous.version if previous else 0)
-        elif previous is not None:
-            record.api_version = previous.api_version
         event = Event(version, kind, record, previous, collection)
         if self.home is None:
             self._make(event)

@@ -144,7 +144,8 @@ def _put(api: Api, served: Served, key: Key, obj: Object, wanted: Options) -> Re
     if canonical is not None and served.kind.definition is not None:
         form = canonical(obj, api)
         served.foresee(key, form)
-    return api.store.put(served.collection, key, obj, form, dry_run=bool(wanted.dryRun))
+    dry_run, stored_in = bool(wanted.dryRun), served.stored_in
+    return api.store.put(served.collection, key, obj, form, stored_in=stored_in, dry_run=dry_run)
 
 
 def remove(api: Api, served: Served, key: Key, obj: Object) -> Record:

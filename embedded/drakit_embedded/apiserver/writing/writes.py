@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -157,14 +158,16 @@ def _put(api: Api, served: Served, key: Key, obj: Object, form: Object, intent: 
 
     isTooLargeError in k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go, which leaves out apply patches.
     """
+    put = partial(api.store.put, served.collection, key, stored_in=served.stored_in, dry_run=intent.dry_run)
     try:
-        return api.store.put(served.collection, key, obj, form, dry_run=intent.dry_run)
+        return put(obj, form)
     except TooLargeError:
         if intent.writer is None or not obj["metadata"].get("managedFields"):
             raise
     for each in (obj, form):
         each["metadata"].pop("managedFields", None)
-    return api.store.put(served.collection, key, obj, form, dry_run=intent.dry_run)
+    served.foresee(key, form)
+    return put(obj, form)
 
 
 def _holding(
@@ -256,7 +259,7 @@ def update(
         served.foresee(key, form)
         request.commit()
         # Watchers see the stored object; only this client sees the one it wanted (deleteWithoutFinalizers).
-        record = api.store.draft(served.collection, key, new, form)
+        record = api.store.draft(served.collection, key, new, form, stored_in=served.stored_in)
         if not intent.dry_run:
             deletes.remove(api, served, key, old)
     elif _is_change(served, record, form, old):
@@ -284,7 +287,7 @@ def _checked(
 
 def _is_change(served: Served, record: Record, form: Object, old: Object) -> bool:
     """Check whether something else is to be stored: other values, or the same in another version."""
-    is_former = record.api_version != served.collection.stored_in and bool(record.api_version)
+    is_former = record.api_version != served.stored_in and bool(record.api_version)
     return is_former or _differs(form, old if served.is_stored else record.object())
 
 
