@@ -257,7 +257,9 @@ def negotiate(accept: str, served: Served, include: str, *, listing: bool, watch
     Raises:
         StatusError: 406 if there is none, 400 for a wrong ``include``.
     """
-    offered = negotiation.COLLECTION if listing or watching else negotiation.OBJECT
+    offered: tuple[str, ...] = negotiation.COLLECTION if listing or watching else negotiation.OBJECT
+    if served.kind.definition is not None:
+        offered = negotiation.NO_ROUTE  # custom resources come and go, which go-restful's routes do not
     schemas = negotiation.OF_OBJECTS
     conversion = negotiation.accepted(accept, _may_be, offered, schemas=schemas, stream=watching).conversion
     if conversion is None:
@@ -290,8 +292,12 @@ def _may_be_untabled(conversion: Conversion | None) -> bool:
 
 def _check_partial(asked: str, kind: Kind, *, listing: bool) -> None:
     package = kind.group.partition(".")[0] or "core"
+    custom = kind.definition is not None
     if listing and asked == "PartialObjectMetadata":
-        why = f"the requested object is a list (*{package}.{kind.list_kind})"
+        named = "unstructured.UnstructuredList" if custom else f"{package}.{kind.list_kind}"
+        why = f"the requested object is a list (*{named})"
+    elif not listing and custom and asked == "PartialObjectMetadataList":
+        raise StatusError(500, "", "content is not a list")
     elif not listing and asked == "PartialObjectMetadataList":
         why = f"the requested object is not a list (*{package}.{kind.kind})"
     else:

@@ -1,4 +1,4 @@
-"""Answers in YAML, and JSON for people: what is encoded already is encoded anew for the few that want it otherwise.
+"""Answers in YAML, refusals in protobuf, and JSON for people: what is encoded already is encoded anew for few.
 
 After k8s.io/apiserver pkg/endpoints/handlers/negotiation/negotiate.go: by the ``Accept`` header, the parameter
 ``pretty``, or because browsers and command line tools ask.
@@ -30,9 +30,16 @@ def presented(request: web.BaseRequest, response: web.StreamResponse) -> web.Str
     if is_plain(request) and response.status < 400:
         return response
     refused = response.status >= 400
-    found = negotiation.of_answer(request.headers.get("Accept", ""), refused=refused)
-    body = response.body
+    body, accept = response.body, request.headers.get("Accept", "")
     assert isinstance(body, bytes)
+    if refused and negotiation.takes_protobuf_only(accept):
+        # Imported here, as none of a cluster's own clients asks for it.
+        from drakit_embedded.apiserver.wire import protobuf_answers
+
+        response.body = protobuf_answers.encode_status(msgspec.json.decode(body))
+        response.headers["Content-Type"] = negotiation.PROTOBUF
+        return response
+    found = negotiation.of_answer(accept, refused=refused)
     if found.media == negotiation.YAML and (refused or request.path not in _ALWAYS_JSON):
         # Imported here: hardly any client accepts YAML, and importing it takes a twentieth of a start.
         from drakit_embedded.apiserver.wire import yaml_answers

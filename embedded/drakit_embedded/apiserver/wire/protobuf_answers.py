@@ -23,6 +23,8 @@ from drakit_api.objects.raw_extensions import Embedded
 from drakit_embedded.apiserver.wire import protobuf
 
 _VARINT, _LENGTH, _DOUBLE = 0, 2, 1
+_STATUS = "meta/v1.Status"
+_EMPTY: dict[str, Any] = {"s": "", "i": 0}
 _encode_json = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -32,7 +34,29 @@ def encode(kind: str, api_version: str, obj: Object) -> bytes:
     Raises:
         KeyError: for a kind that has no protobuf message.
     """
-    message = _message(messages.name_of(api_version, kind), obj)
+    return _enveloped(kind, api_version, _message(messages.name_of(api_version, kind), obj))
+
+
+def encode_status(status: Object) -> bytes:
+    """Encode a refusal, which is of no group and every version."""
+    return _enveloped(status["kind"], status["apiVersion"], _message(_STATUS, _complete(_STATUS, status)))
+
+
+def _complete(message: str, obj: Object) -> Object:
+    """Add what Go writes though it is empty: texts, numbers and messages that are no pointers."""
+    found: Object = {}
+    for _, field in _fields(message):
+        value = obj.get(field.name)
+        if field.type in _EMPTY:
+            found[field.name] = _EMPTY[field.type] if value is None and not field.marks else value
+        elif "[" in field.marks:
+            found[field.name] = [_complete(field.type, item) for item in value or ()]
+        elif value is not None or not field.marks:
+            found[field.name] = _complete(field.type, value or {})
+    return found
+
+
+def _enveloped(kind: str, api_version: str, message: bytes) -> bytes:
     type_meta = _bytes(1, api_version.encode()) + _bytes(2, kind.encode())
     return protobuf.MAGIC + _bytes(1, type_meta) + _bytes(2, message) + _bytes(3, b"") + _bytes(4, b"")
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import pytest
 
 from drakit_api.kubernetes_objects import Object
@@ -165,3 +166,15 @@ async def test_another_claim_of_the_same_name_is_not_annotated(api: Connection) 
     with pytest.raises(Conflict):
         await claim_writes.annotate(api, claim, {"a": "b"})
     assert "annotations" not in (await api.get(RESOURCE_CLAIMS, "c", "default"))["metadata"]
+
+
+async def test_a_refusal_is_in_protobuf_for_a_client_that_takes_nothing_else() -> None:
+    async with Server(ServerConfig()) as server:
+        headers = {"Authorization": f"Bearer {server.token}", "Accept": PROTOBUF}
+        async with (
+            aiohttp.ClientSession(server.url, headers=headers) as session,
+            session.get("/api/v1/nodes/x") as answer,
+        ):
+            assert (answer.status, answer.content_type) == (404, PROTOBUF)
+            status = protobuf.decode(await answer.read())
+    assert (status["kind"], status["reason"], status["message"]) == ("Status", "NotFound", 'nodes "x" not found')
