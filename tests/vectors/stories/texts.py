@@ -17,7 +17,7 @@ _SCRUBBED: tuple[tuple[re.Pattern[str], str], ...] = (
         r"\1<rv>",
     ),
     (re.compile(r'Invalid value: "\{\\"apiVersion\\"(?:[^"\\]|\\.)*"'), "Invalid value: <dump>"),
-    (re.compile(r"(RV|resourceVersion|resource version)([^0-9]{1,4})\d+", re.IGNORECASE), r"\1\2<rv>"),
+    (re.compile(r"(resourceVersion|resource version)([^0-9]{1,4})\d+", re.IGNORECASE), r"\1\2<rv>"),
     (UUID, "<uid>"),
     (re.compile(r"selfType\d+"), "selfType"),
 )
