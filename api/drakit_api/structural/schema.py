@@ -8,7 +8,7 @@ and combinations of schemas stay in ``source``, as they were written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -52,23 +52,25 @@ class Structural:
 
 def structural(source: Mapping[str, Any]) -> Structural:
     """Read a schema in the JSON form of ``JSONSchemaProps``, whether it is structural or not."""
-    items, additional = source.get("items"), source.get("additionalProperties")
-    return Structural(
-        source=source,
-        type=source.get("type") or "",
-        nullable=bool(source.get("nullable")),
-        default=source.get("default", UNSET),
-        properties={name: structural(each) for name, each in (source.get("properties") or {}).items()},
-        items=structural(items) if isinstance(items, Mapping) else None,
-        additional=structural(additional) if isinstance(additional, Mapping) else additional,
-        preserves_unknown=bool(source.get("x-kubernetes-preserve-unknown-fields")),
-        is_embedded=bool(source.get("x-kubernetes-embedded-resource")),
-        int_or_string=bool(source.get("x-kubernetes-int-or-string")),
-        list_type=source.get("x-kubernetes-list-type") or "",
-        list_map_keys=tuple(source.get("x-kubernetes-list-map-keys") or ()),
-        map_type=source.get("x-kubernetes-map-type") or "",
-        rules=tuple(_rule(each) for each in source.get("x-kubernetes-validations") or ()),
-    )
+    found: dict[str, Any] = {}
+    for keyword, value in source.items():
+        # Most levels say two or three of these things.
+        if keyword in _READ and (value is not None or keyword == "default"):
+            name, read = _READ[keyword]
+            found[name] = read(value)
+    return Structural(source, **found)
+
+
+def _properties(value: Mapping[str, Any]) -> Mapping[str, Structural]:
+    return {name: structural(each) for name, each in value.items()}
+
+
+def _one(value: Any) -> Structural | None:
+    return structural(value) if isinstance(value, Mapping) else None
+
+
+def _one_or_whether(value: Any) -> Structural | bool | None:
+    return structural(value) if isinstance(value, Mapping) else value
 
 
 def _rule(source: Mapping[str, Any]) -> Rule:
@@ -80,3 +82,29 @@ def _rule(source: Mapping[str, Any]) -> Rule:
         field_path=source.get("fieldPath") or "",
         optional_old_self=source.get("optionalOldSelf"),
     )
+
+
+def _rules(value: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
+    return tuple(map(_rule, value))
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+# The field of each keyword, and what reads it.
+_READ: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+    "type": ("type", _as_it_is),
+    "nullable": ("nullable", bool),
+    "default": ("default", _as_it_is),
+    "properties": ("properties", _properties),
+    "items": ("items", _one),
+    "additionalProperties": ("additional", _one_or_whether),
+    "x-kubernetes-preserve-unknown-fields": ("preserves_unknown", bool),
+    "x-kubernetes-embedded-resource": ("is_embedded", bool),
+    "x-kubernetes-int-or-string": ("int_or_string", bool),
+    "x-kubernetes-list-type": ("list_type", _as_it_is),
+    "x-kubernetes-list-map-keys": ("list_map_keys", tuple),
+    "x-kubernetes-map-type": ("map_type", _as_it_is),
+    "x-kubernetes-validations": ("rules", _rules),
+}

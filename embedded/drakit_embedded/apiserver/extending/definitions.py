@@ -40,6 +40,8 @@ class Definitions:
         self._refused: set[str] = set()
         # What each served definition was read from.
         self._read: dict[str, tuple[Object, Object, bool]] = {}
+        # What is not structural about each, after the UID and the generation that this was found out of.
+        self._structures: dict[str, tuple[tuple[str, int], Object | None]] = {}
         self._waiting: dict[str, None] = {}
         self._position = 0
         self._wake = asyncio.Event()
@@ -111,6 +113,7 @@ class Definitions:
         """Withdraw what a deleted definition has served; its names are free for others."""
         group, _ = self._accepted.pop(name, ("", {}))
         self._refused.discard(name)
+        self._structures.pop(name, None)
         self._withdraw(name)
         self._ask_again(group, name)
 
@@ -142,7 +145,7 @@ class Definitions:
 
     def _judge(self, name: str, crd: Object) -> bool:
         """Set the other conditions of a definition; True if there was something to set."""
-        found = (self._establishing(crd), verdicts.approval(crd), verdicts.structure(crd))
+        found = (self._establishing(crd), verdicts.approval(crd), self._structure(name, crd))
         due = [condition for condition in found if condition is not None and not verdicts.is_set(crd, condition)]
         if not due:
             return False
@@ -152,6 +155,13 @@ class Definitions:
                 set_condition(stored, condition)
 
         return self.update(name, change)
+
+    def _structure(self, name: str, crd: Object) -> Object | None:
+        state = crd["metadata"]["uid"], crd["metadata"].get("generation") or 0
+        known = self._structures.get(name)
+        if known is None or known[0] != state:
+            known = self._structures[name] = state, verdicts.structure(crd)
+        return known[1]
 
     def _establishing(self, crd: Object) -> Object | None:
         if definitions.is_true(crd, "NamesAccepted") and not definitions.is_true(crd, "Established"):
