@@ -24,6 +24,11 @@ TOKEN = "of-the-tests"
 # Stories that are played at the same time; most of their time is spent in waiting.
 TOGETHER = 8
 PATIENCE = 30.0
+# What is answered otherwise, on purpose or not; nothing else may differ.
+# - A number that no float holds is named in kube-apiserver's message, and is not here.
+# - kube-apiserver finds a new kind of parameters after up to 30 s, as its mapper of kinds is made anew every 30 s
+#   (k8s.io/apiserver pkg/admission/plugin/policy/generic/plugin.go); ours knows it at once.
+OTHERWISE = {"cr-crud:scalars": {"message"}, "vap:params-cr": {"code", "causes", "message", "object"}}
 
 
 @pytest.fixture
@@ -46,13 +51,16 @@ async def player(hooks: Hooks) -> AsyncIterator[Player]:
     config = ServerConfig(token=TOKEN, runtime_config=RUNTIME_CONFIG)
     async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
         running = asyncio.create_task(controllers.run(connection))
-        async with aiohttp.ClientSession(server.url) as session:
+        # Each request has a connection of its own: one that is kept may be closed while a POST goes out on it.
+        connector = aiohttp.TCPConnector(force_close=True)
+        async with aiohttp.ClientSession(server.url, connector=connector) as session:
             yield Player(session, TOKEN, hooks, PATIENCE)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("family", families())
 async def test_stories(family: str, player: Player) -> None:
     limit = asyncio.Semaphore(TOGETHER)
@@ -62,4 +70,9 @@ async def test_stories(family: str, player: Player) -> None:
             return await player.play(story)
 
     found = await asyncio.gather(*(played(story) for story in families()[family]))
-    assert [str(difference) for differences in found for difference in differences] == []
+    differences = [difference for each in found for difference in each if not _is_known(difference)]
+    assert [str(difference) for difference in differences] == []
+
+
+def _is_known(difference: Difference) -> bool:
+    return set(difference.parts) <= OTHERWISE.get(difference.story.rpartition(":")[0], set())
