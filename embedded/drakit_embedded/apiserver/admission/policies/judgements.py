@@ -14,9 +14,9 @@ from drakit_api.cel import admission as cel
 from drakit_api.cel.errors import OutOfBudget
 from drakit_api.cel.values.types import BOOL, NULL, STRING
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.admission.matching import criteria
-from drakit_embedded.apiserver.admission.matching.conditions import Conditions, ConditionsError
-from drakit_embedded.apiserver.admission.policies.programs import EvaluationError, Expression, Programs, names_in
+from drakit_embedded.apiserver.admission.matching.conditions import ConditionsError
+from drakit_embedded.apiserver.admission.policies.policy import Policy
+from drakit_embedded.apiserver.admission.policies.programs import EvaluationError, Expression
 from drakit_embedded.apiserver.admission.policies.scenes import Scene
 
 _INVALID = "Invalid"
@@ -40,26 +40,14 @@ class _Validation(NamedTuple):
     reason: str
 
 
-class ValidatingPolicy:
-    """A ValidatingAdmissionPolicy; its expressions are compiled when the first write comes that it is for."""
+class ValidatingPolicy(Policy):
+    """A ValidatingAdmissionPolicy."""
 
     def __init__(self, obj: Object) -> None:
         """Read a policy."""
-        spec = obj["spec"]
-        self.name: str = obj["metadata"]["name"]
-        self.criteria = criteria.of_resources(spec["matchConstraints"])
-        self.param_kind: Object | None = spec.get("paramKind")
-        self.ignores_failures = spec.get("failurePolicy") == "Ignore"
-        self._spec, self._names = spec, names_in(spec)
+        super().__init__(obj)
         # Messages and annotations ask no authorizer.
-        self._unauthorized = self._names - {"authorizer"}
-        self._conditions = Conditions(
-            spec.get("matchConditions") or (), ignores_failures=self.ignores_failures, params="paramKind" in spec
-        )
-
-    @cached_property
-    def _programs(self) -> Programs:
-        return Programs(self._spec)
+        self._unauthorized = self.names - {"authorizer"}
 
     @cached_property
     def _validations(self) -> list[_Validation]:
@@ -68,8 +56,8 @@ class ValidatingPolicy:
     def _validation(self, source: Object) -> _Validation:
         expression, explained = source.get("expression") or "", source.get("messageExpression")
         return _Validation(
-            self._programs.compiled(expression, BOOL),
-            self._programs.compiled(explained, STRING, authorizer=False) if explained else None,
+            self.programs.compiled(expression, BOOL),
+            self.programs.compiled(explained, STRING, authorizer=False) if explained else None,
             (source.get("message") or "").strip() or f"failed expression: {expression.strip()}",
             source.get("reason") or _INVALID,
         )
@@ -77,12 +65,12 @@ class ValidatingPolicy:
     @cached_property
     def _annotations(self) -> list[Expression]:
         sources = self._spec.get("auditAnnotations") or ()
-        return [self._programs.compiled(source.get("valueExpression") or "", STRING, NULL) for source in sources]
+        return [self.programs.compiled(source.get("valueExpression") or "", STRING, NULL) for source in sources]
 
     def denials(self, scene: Scene, params: Object | None) -> list[Denial]:
         """List what the policy has against a write, with some params."""
         try:
-            if self._conditions and not self._conditions.hold(scene.condition_values(params, self._names)):
+            if self.conditions and not self.conditions.hold(scene.condition_values(params, self.names)):
                 return []
             found = [*self._judged(scene, params)]
             return [*found, *self._unannotated(scene, params)]
@@ -97,7 +85,7 @@ class ValidatingPolicy:
     def _judged(self, scene: Scene, params: Object | None) -> Iterator[Denial]:
         """Evaluate the validations; ``OutOfBudget`` if they cost too much together."""
         meter = cel.Meter(cel.POLICY_BUDGET)
-        values = self._programs.with_variables(scene.values(params, self._names), meter)
+        values = self.programs.with_variables(scene.values(params, self.names), meter)
         outcomes = [_outcome(validation.condition, values, meter) for validation in self._validations]
         if all(outcome is True for outcome in outcomes):
             return
@@ -120,7 +108,7 @@ class ValidatingPolicy:
 
     def _messages(self, scene: Scene, params: Object | None, meter: cel.Meter) -> list[str]:
         """Evaluate the message expressions; empty where there is none, or it does not make a line of text."""
-        values = self._programs.with_variables(scene.values(params, self._unauthorized), meter)
+        values = self.programs.with_variables(scene.values(params, self._unauthorized), meter)
         found = []
         for validation in self._validations:
             outcome = _outcome(validation.explained, values, meter) if validation.explained is not None else ""
@@ -133,7 +121,7 @@ class ValidatingPolicy:
         if not self._annotations:
             return
         meter = cel.Meter(cel.POLICY_BUDGET)
-        values = self._programs.with_variables(scene.values(params, self._unauthorized), meter)
+        values = self.programs.with_variables(scene.values(params, self._unauthorized), meter)
         for annotation in self._annotations:
             outcome = _outcome(annotation, values, meter)
             if isinstance(outcome, EvaluationError):

@@ -15,10 +15,9 @@ from drakit_api.cel.errors import CelCompileError, CelRuntimeError, OutOfBudget
 from drakit_api.cel.values.types import list_of
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import json_patch
-from drakit_embedded.apiserver.admission.matching import criteria
-from drakit_embedded.apiserver.admission.matching.conditions import Conditions
 from drakit_embedded.apiserver.admission.policies import merges
-from drakit_embedded.apiserver.admission.policies.programs import EvaluationError, Expression, Programs, names_in
+from drakit_embedded.apiserver.admission.policies.policy import Policy
+from drakit_embedded.apiserver.admission.policies.programs import EvaluationError, Expression
 from drakit_embedded.apiserver.admission.policies.scenes import Scene
 
 
@@ -71,26 +70,13 @@ def _patched(obj: Object, operations: list[Object]) -> Any:
         raise MutationError(f"JSON Patch: {error}") from None
 
 
-class MutatingPolicy:
-    """A MutatingAdmissionPolicy; its expressions are compiled when the first write comes that it is for."""
+class MutatingPolicy(Policy):
+    """A MutatingAdmissionPolicy."""
 
     def __init__(self, obj: Object) -> None:
         """Read a policy."""
-        spec = obj["spec"]
-        self.name: str = obj["metadata"]["name"]
-        self.criteria = criteria.of_resources(spec["matchConstraints"])
-        self.param_kind: Object | None = spec.get("paramKind")
-        self.ignores_failures = spec.get("failurePolicy") == "Ignore"
-        self.reinvoked = spec.get("reinvocationPolicy") == "IfNeeded"
-        self.conditions = Conditions(
-            spec.get("matchConditions") or (), ignores_failures=self.ignores_failures, params="paramKind" in spec
-        )
-        self._spec, self.names = spec, names_in(spec)
-
-    @cached_property
-    def programs(self) -> Programs:
-        """The variables, and what compiles expressions that use them."""
-        return Programs(self._spec)
+        super().__init__(obj)
+        self.reinvoked = self._spec.get("reinvocationPolicy") == "IfNeeded"
 
     @cached_property
     def mutations(self) -> list[Mutation]:

@@ -18,7 +18,6 @@ _PRESERVES, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-em
 _EITHER = "x-kubernetes-int-or-string"
 _METADATA_NAMES = frozenset({"name", "generateName"})
 _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
-_UNSUPPORTED_SET: Final = frozenset(_UNSUPPORTED)
 # What may not be below a combination of schemas, and what it must be instead.
 _NOT_NESTED: Final = {
     "type": "empty",
@@ -50,7 +49,7 @@ class _Level(NamedTuple):
 
 def conversion_problem(schema: Object) -> str | None:
     """Say why a schema cannot be read as a structural one, in the words of ``NewStructural``; None if it can."""
-    for field in () if _UNSUPPORTED_SET.isdisjoint(schema) else _UNSUPPORTED:
+    for field in () if schema.keys().isdisjoint(_UNSUPPORTED) else _UNSUPPORTED:
         if schema.get(field) or (field == "additionalItems" and field in schema):
             return f"OpenAPIV3Schema '{field.removeprefix('$') if field == '$schema' else field}' is not supported"
     if schema.get(_PRESERVES) is False:
