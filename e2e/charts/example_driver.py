@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.processes.command_output import output
-from drakit_kind.processes.process import tied
+from e2e import programs
 
 VARIABLE = "DRAKIT_EXAMPLE_DRIVER"
 NAME = "gpu.example.com"
@@ -117,24 +116,6 @@ def identity_of(cluster: Cluster, pod: Object, directory: Path) -> Path:
     return path
 
 
-@contextmanager
-def running(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[None]:
-    """Run a program until the end of the block."""
-    with log.open("wb") as told:
-        process = subprocess.Popen(
-            tied(command), env={**os.environ, **environment}, stdout=told, stderr=told, stdin=subprocess.DEVNULL
-        )
-    try:
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
 def wait_for(port: int) -> None:
     """Wait until a program listens on a port of this machine."""
     deadline = time.monotonic() + _SECONDS
@@ -163,7 +144,7 @@ def driver_on(source: Source, cluster: Cluster, home: ClusterHome, pod: Object, 
     own = {"KUBECONFIG": str(identity), "HEALTHCHECK_PORT": "-1", "METRICS_PORT": "-1"}
     own["POD_UID"] = environment["POD_UID"].partition("-")[0]
     environment |= {name: str(path) for name, path in places.items()} | own
-    with running([source.program(container["command"][0])], environment, directory / f"driver-{node}.log"):
+    with programs.running([source.program(container["command"][0])], directory / f"driver-{node}.log", environment):
         yield identity
 
 

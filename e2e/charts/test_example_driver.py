@@ -23,6 +23,7 @@ from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import claim, request
 from drakit_kind.local.backend import LocalCluster
 from drakit_kind.processes.ports import free_port
+from e2e import programs
 from e2e.charts import cert_manager, example_driver
 from e2e.charts.example_driver import FULL_NAME, NAME, Source
 
@@ -66,7 +67,7 @@ def webhook(source: Source, home: ClusterHome, cluster: Cluster, api: Api, tmp_p
         api.patch(SERVICES, f"{FULL_NAME}-webhook", address)
         command = [source.program("dra-example-webhook"), f"--tls-cert-file={pair.certificate}"]
         command += [f"--tls-private-key-file={pair.key}", f"--port={port}", f"--driver-name={NAME}"]
-        with example_driver.running(command, {}, tmp_path / "webhook.log"):
+        with programs.running(command, tmp_path / "webhook.log"):
             example_driver.wait_for(port)
             yield
 

@@ -8,7 +8,6 @@ after the node. Each claim's parameters become environment variables of its cont
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +18,10 @@ from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.kubernetes.assets import find_assets
-from drakit_kind.processes.process import tied
+from e2e import programs
 
 JUDGED_ON = ("embedded", "binaries")  # clusters
 PROGRAM = "dra-test-driver"
-_STOP_SECONDS = 20
 
 
 @contextmanager
@@ -48,18 +46,9 @@ def running(cluster: Cluster, home: ClusterHome, api: Api, node: str, name: str,
     command += ["--cdi-dir", str(cdi_directory(home, node)), "--num-devices", str(devices)]
     (kubelet / "plugins" / name).mkdir(parents=True, exist_ok=True)  # it makes the directory above only
     log = home.directory / f"driver-{name}-{node}.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(tied(command), stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-    try:
+    with programs.running(command, log):
         api.wait_all(RESOURCE_SLICES, _published(name, node), what=f"published by {name}, see {log}")
         yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def cdi_directory(home: ClusterHome, node: str) -> Path:
