@@ -40,7 +40,8 @@ _HOST = "127.0.0.1"
 # The share of this process's descriptors; most are for other uses.
 _SHARE_OF_DESCRIPTORS = 0.05
 _STOP_SECONDS = 1.0
-_NO_PORTS = "no ports can be forwarded: containers of simulated nodes are no processes, and nothing listens in them"
+# Without a colon: client-go reads what it is refused with as YAML, and "words: words" as a Status without a message.
+_NO_PORTS = "no ports can be forwarded, as containers of simulated nodes are no processes and nothing listens in them"
 
 
 class Endpoint:

@@ -85,7 +85,7 @@ async def test_refusals_come_in_words(cluster: Cluster, protocol: dict[str, str]
     assert "pod waits does not have a host assigned" in errors
     await cluster.run()
     _, _, errors = await cluster.kubectl("port-forward", "p", "8080:80", environment=protocol)
-    assert "no ports can be forwarded: containers of simulated nodes are no processes" in errors
+    assert "no ports can be forwarded, as containers of simulated nodes are no processes" in errors
 
 
 @pytest.mark.kubectl

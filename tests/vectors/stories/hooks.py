@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
+
+from drakit_embedded import certificates
 
 
 class Hooks:
@@ -48,6 +52,23 @@ class Hooks:
             await asyncio.sleep(script["delay"])
         body = script["raw"] if "raw" in script else json.dumps(_answered(review, script))
         return web.Response(status=script.get("http", 200), text=body, content_type="application/json")
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Hooks]:
+    """Serve the hooks at a port of this machine until the block ends."""
+    context, certificate = certificates.self_signed("127.0.0.1", None)
+    made = Hooks(base64.b64encode(certificate).decode())
+    application = web.Application()
+    application.router.add_post("/{story}/{name}", made.answer)
+    runner = web.AppRunner(application, shutdown_timeout=1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+        made.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
+        yield made
+    finally:
+        await runner.cleanup()
 
 
 def _answered(review: dict[str, Any], script: dict[str, Any]) -> dict[str, Any]:

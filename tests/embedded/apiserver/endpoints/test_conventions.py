@@ -36,7 +36,7 @@ DIFFERENCES = (
     Difference(r'^patches: .*"path":"","value":\{"metadata"', 5, "an object without its kind is read, not refused"),
     Difference(r'^patches: .*"op":"copy","from":"/metadata"', 4, "a refusal shows what was copied in another order"),
     Difference(r"^patches: .*setElementOrder/labels", 1, "an order of no list, of a field that is missing"),
-    Difference(r"^media types: .*vnd.kubernetes.protobuf", 35, "only single objects are written as protobuf"),
+    Difference(r"^media types: .*vnd.kubernetes.protobuf", 33, "only single objects are written as protobuf"),
     Difference(r"^media types: .*PartialObjectMetadataList", 5, "a list of metadata is asked for where there is none"),
 )
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import ssl
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from drakit_client.connection import Connection
 from drakit_embedded import controllers
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors.replay import RUNTIME_CONFIG
-from tests.vectors.stories.hooks import Hooks
+from tests.vectors.stories import hooks
 from tests.vectors.stories.playing import Difference, Player, families
 
 TOKEN = "of-the-tests"
@@ -32,29 +28,18 @@ OTHERWISE = {"cr-crud:scalars": {"message"}, "vap:params-cr": {"code", "causes",
 
 
 @pytest.fixture
-async def hooks(hook_certificate: Path) -> AsyncIterator[Hooks]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(hook_certificate)
-    found = Hooks(base64.b64encode(hook_certificate.read_bytes()).decode())
-    application = web.Application()
-    application.router.add_post("/{story}/{name}", found.answer)
-    runner = web.AppRunner(application, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    found.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-    yield found
-    await runner.cleanup()
-
-
-@pytest.fixture
-async def player(hooks: Hooks) -> AsyncIterator[Player]:
+async def player() -> AsyncIterator[Player]:
     config = ServerConfig(token=TOKEN, runtime_config=RUNTIME_CONFIG)
-    async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
+    async with (
+        Server(config) as server,
+        Connection(server.url, token=TOKEN) as connection,
+        hooks.running() as reached,
+    ):
         running = asyncio.create_task(controllers.run(connection))
         # Each request has a connection of its own: one that is kept may be closed while a POST goes out on it.
         connector = aiohttp.TCPConnector(force_close=True)
         async with aiohttp.ClientSession(server.url, connector=connector) as session:
-            yield Player(session, TOKEN, hooks, PATIENCE)
+            yield Player(session, TOKEN, reached, PATIENCE)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
