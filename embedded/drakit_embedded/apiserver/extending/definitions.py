@@ -13,7 +13,7 @@ from collections.abc import Callable
 from drakit_api.core import conditions
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.extending import api_services, names, verdicts
+from drakit_embedded.apiserver.extending import api_services, loading, names, verdicts
 from drakit_embedded.apiserver.extending.cleanup import Cleanup
 from drakit_embedded.apiserver.managedfields.managers import SERVER
 from drakit_embedded.apiserver.managedfields.updates import Writer
@@ -45,7 +45,7 @@ class Definitions:
         self._waiting: dict[str, None] = {}
         self._position = 0
         self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._unsubscribe: Callable[[], None] | None = None
         self._cleanup = Cleanup(api, self.update)
 
@@ -57,16 +57,17 @@ class Definitions:
         self._position = collection.position(self._api.store.version) or 0
         self._settle()
         self._unsubscribe = collection.subscribe(self._changed)
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._run()), loop.create_task(loading.ahead())]
 
     async def stop(self) -> None:
         """End the loop and the deletions under way."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         await self._cleanup.stop()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _changed(self, position: int) -> None:
         self._wake.set()
