@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
 import shutil
@@ -25,6 +24,7 @@ from drakit_api.kubelet import (
 )
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
+from tests.embedded import kubeconfigs
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver import Server
@@ -297,18 +297,8 @@ async def kubectl(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterat
         pytest.skip("kubectl is not in PATH")
     config = ServerConfig(token=TOKEN, tls=True, runtime_config=getattr(request, "param", {}))
     async with Server(config) as server:
-        assert server.ca_certificate is not None
-        authority = base64.b64encode(server.ca_certificate).decode()
-        kubeconfig = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "t",
-            "clusters": [{"name": "t", "cluster": {"server": server.url, "certificate-authority-data": authority}}],
-            "users": [{"name": "t", "user": {"token": TOKEN}}],
-            "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t"}}],
-        }
-        (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
-        environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "HOME": str(tmp_path)}
+        kubeconfig = kubeconfigs.write(server, TOKEN, tmp_path)
+        environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "HOME": str(tmp_path)}
 
         async def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
             process = await asyncio.create_subprocess_exec(

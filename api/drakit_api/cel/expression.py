@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from drakit_api.cel.device import DeviceView
-from drakit_api.cel.errors import CelRuntimeError, CostExceeded, Panic
+from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.evaluation.running import evaluated
 from drakit_api.cel.values import budget
 
 if TYPE_CHECKING:
@@ -57,11 +58,4 @@ class Expression:
         if device.problem:
             raise CelRuntimeError(device.problem)
         budget.begin()
-        try:
-            return self._run(device.frame + self._scratch if self._scratch else device.frame)
-        except CostExceeded:
-            raise CelRuntimeError("operation cancelled: actual cost limit exceeded") from None
-        except RecursionError:
-            raise CelRuntimeError("operation cancelled: values nest too deep") from None
-        except Panic as panic:
-            raise CelRuntimeError(f"internal error: {panic}") from None
+        return evaluated(self._run, device.frame + self._scratch if self._scratch else device.frame)

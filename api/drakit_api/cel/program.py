@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import limits
-from drakit_api.cel.errors import CelRuntimeError, CostExceeded, OutOfBudget, Panic
+from drakit_api.cel.errors import CelRuntimeError, OutOfBudget
+from drakit_api.cel.evaluation.running import evaluated
 from drakit_api.cel.frames import COST
 from drakit_api.cel.values import budget
 
@@ -106,11 +107,11 @@ class Program:
         """Evaluate as a part of another evaluation, which has the memory, and checks the budget when it ends."""
         if self.bound <= _CHEAP:
             meter.charge_at_most(self, variables)
-            return _evaluated(self._run, [0, *variables, *self._scratch])
+            return evaluated(self._run, [0, *variables, *self._scratch])
         run, scratch = self._counting
         frame = [0, *variables, *scratch]
         try:
-            return _evaluated(run, frame)
+            return evaluated(run, frame)
         finally:
             meter.charge(frame[COST])
 
@@ -120,17 +121,6 @@ class Program:
         run, scratch = self._counting
         frame = [0, *variables, *scratch]
         with contextlib.suppress(CelRuntimeError):
-            _evaluated(run, frame)
+            evaluated(run, frame)
         cost: int = frame[COST]
         return cost
-
-
-def _evaluated(run: Closure, frame: list[Any]) -> Any:
-    try:
-        return run(frame)
-    except CostExceeded:
-        raise CelRuntimeError("operation cancelled: actual cost limit exceeded") from None
-    except RecursionError:
-        raise CelRuntimeError("operation cancelled: values nest too deep") from None
-    except Panic as panic:
-        raise CelRuntimeError(f"internal error: {panic}") from None

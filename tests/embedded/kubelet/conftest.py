@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from drakit_client.connection import Connection
 from drakit_client.resources import PODS
 from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig
 from drakit_embedded.kubelet import KubeletSimulator, NodeSpec
+from tests.embedded import kubeconfigs
 
 Until = Callable[..., Awaitable[Any]]
 TOKEN, KUBELET_TOKEN = "of-the-tests", "of-the-kubelets"
@@ -64,27 +63,11 @@ class Cluster:
         )
 
 
-def _kubeconfig(server: Server, root: Path) -> Path:
-    assert server.ca_certificate is not None
-    authority = base64.b64encode(server.ca_certificate).decode()
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "t",
-        "clusters": [{"name": "t", "cluster": {"server": server.url, "certificate-authority-data": authority}}],
-        "users": [{"name": "t", "user": {"token": TOKEN}}],
-        "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t"}}],
-    }
-    path = root / "kubeconfig"
-    path.write_text(json.dumps(config))
-    return path
-
-
 @pytest.fixture
 async def cluster(short_path: Path, until: Until) -> AsyncIterator[Cluster]:
     access = KubeletAccess(authority=short_path / ".kubelet.crt", token=KUBELET_TOKEN)
     async with Server(ServerConfig(token=TOKEN, tls=True, kubelets=access)) as server:
-        kubeconfig = _kubeconfig(server, short_path)
+        kubeconfig = kubeconfigs.write(server, TOKEN, short_path)
         own = await Connection.from_kubeconfig(kubeconfig)
         simulator = KubeletSimulator(own, [NodeSpec(NODE)], short_path, token=KUBELET_TOKEN)
         async with await Connection.from_kubeconfig(kubeconfig) as connection:

@@ -11,14 +11,13 @@ from typing import Any
 
 from drakit_api.kubernetes_objects import Object
 from drakit_api.structural.schema import UNSET, Structural
-from drakit_embedded.apiserver.managedfields import elements, shapes
+from drakit_embedded.apiserver.managedfields import shapes
 from drakit_embedded.apiserver.managedfields.shapes import ABSENT, LEAF_SHAPE, Keyed, Values
 from drakit_embedded.apiserver.managedfields.typechecks import (
-    REPEATED,
+    of_items,
     of_struct,
     said,
     scalar_fault,
-    unidentified,
     wrapped,
 )
 from drakit_embedded.apiserver.scheme import structures
@@ -84,21 +83,10 @@ def _value(value: Any, schema: Structural, path: str, *, keeps: bool) -> Iterato
 
 
 def _items(value: list[Any], schema: Structural, path: str, *, keeps: bool) -> Iterator[str]:
-    shape = _identity(schema)
-    seen: set[str] = set()
-    for index, item in enumerate(value):
-        step = f"[{index}]"
-        if shape is not None:
-            if wrong := unidentified(item, shape):
-                yield said(path, f"element {index}: {wrong}")
-                return
-            element = shape.element(item)
-            step = elements.shown(element)
-            if element in seen:
-                yield f"{path}{REPEATED}{step}"
-            seen.add(element)
-        if schema.items is not None:
-            yield from _value(item, schema.items, path + step, keeps=keeps)
+    def below(item: Any, where: str) -> Iterator[str]:
+        return iter(()) if schema.items is None else _value(item, schema.items, where, keeps=keeps)
+
+    return of_items(value, _identity(schema), path, below)
 
 
 def _identity(schema: Structural) -> Keyed | Values | None:

@@ -5,7 +5,7 @@ sigs.k8s.io/structured-merge-diff/v6/typed/validate.go and helpers.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from drakit_api.golang.gostrings import quote
@@ -75,12 +75,20 @@ def _value(value: Any, types: Schema, kind: Type, shape: Shape | None, path: str
 
 def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, path: str) -> Iterator[str]:
     assert kind.item is not None
+    item_kind, below = kind.item, shape.item if isinstance(shape, Keyed) else None
+    told = shape if isinstance(shape, Keyed | Values) else None
+    return of_items(value, told, path, lambda item, where: _value(item, types, item_kind, below, where))
+
+
+def of_items(
+    value: list[Any], shape: Keyed | Values | None, path: str, below: Callable[[Any, str], Iterable[str]]
+) -> Iterator[str]:
+    """Check a list: that its items can be told from each other, if ``shape`` says how, and what is ``below`` each."""
     seen: set[str] = set()
     for index, item in enumerate(value):
         step = f"[{index}]"
-        if isinstance(shape, Keyed | Values):
-            wrong = unidentified(item, shape)
-            if wrong:
+        if shape is not None:
+            if wrong := unidentified(item, shape):
                 yield said(path, f"element {index}: {wrong}")
                 return
             element = shape.element(item)
@@ -88,8 +96,7 @@ def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, pat
             if element in seen:
                 yield f"{path}{REPEATED}{step}"
             seen.add(element)
-        below = shape.item if isinstance(shape, Keyed) else None
-        yield from _value(item, types, kind.item, below, path + step)
+        yield from below(item, path + step)
 
 
 def unidentified(item: Any, shape: Keyed | Values) -> str:

@@ -389,9 +389,8 @@ async def test_an_update_of_a_version_that_is_gone_meanwhile_conflicts(
         await waiting
 
 
-async def test_a_client_that_leaves_ends_the_call(
-    session: aiohttp.ClientSession, webhooks: Webhooks, until: Any
-) -> None:
+async def _waiting_until_left(webhooks: Webhooks) -> asyncio.Event:
+    """Add a webhook that does not answer; the event is set once its call has ended all the same."""
     left = asyncio.Event()
 
     async def wait(request: Object) -> Object:
@@ -402,6 +401,13 @@ async def test_a_client_that_leaves_ends_the_call(
         return ALLOW
 
     await webhooks.add(wait)
+    return left
+
+
+async def test_a_client_that_leaves_ends_the_call(
+    session: aiohttp.ClientSession, webhooks: Webhooks, until: Any
+) -> None:
+    left = await _waiting_until_left(webhooks)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(session.post(MAPS, json=config_map()), 0.5)
     async with asyncio.timeout(10):
@@ -411,16 +417,7 @@ async def test_a_client_that_leaves_ends_the_call(
 async def test_a_server_that_stops_ends_the_call(
     api_server: Server, session: aiohttp.ClientSession, webhooks: Webhooks, until: Any
 ) -> None:
-    left = asyncio.Event()
-
-    async def wait(request: Object) -> Object:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            left.set()
-        return ALLOW
-
-    await webhooks.add(wait)
+    left = await _waiting_until_left(webhooks)
     waiting = asyncio.create_task(session.post(MAPS, json=config_map()))
     await until(lambda: webhooks.server.calls)
     async with asyncio.timeout(10):
