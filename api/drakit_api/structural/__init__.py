@@ -6,4 +6,6 @@
 - ``values``: what is wrong with a value, by ``levels``, ``scalars``, ``numbers``, ``choices`` and ``string_formats``,
   in the words of ``faults``; ``lists``: what is repeated;
 - ``correlation``: what a part of an object was before an update; ``same_values``: whether it has changed.
+
+The checks are our own, as libraries such as jsonschema have neither Kubernetes' words nor its causes and their order.
 """
