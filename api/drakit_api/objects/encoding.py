@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from drakit_api.objects import schema, structs
-from drakit_api.objects.schema import Field, Type
+from drakit_api.objects.schema import Field, Schema, Type
 
 Encoder = Callable[[Any], Any]
 
@@ -38,13 +38,16 @@ def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def struct_encoder(struct: str, *, as_sent: bool = False) -> Encoder:
+def struct_encoder(struct: str, types: Schema | None = None, *, as_sent: bool = False) -> Encoder:
     """Make the encoder of a struct such as ``resource/v1.Device``; absent fields are shown where Go always does so.
 
-    ``as_sent``: for messages about what was just sent: an empty list or map stays one, and is not null.
+    ``types`` has the struct, if it is of another group. ``as_sent``: for messages about what was just sent: an empty
+    list or map stays one, and is not null.
     """
+    types = types or schema.load()
     fields = [
-        (field.name, _encoder(field.type, as_sent), field.omit, _empties(field)) for field in schema.fields_of(struct)
+        (field.name, _encoder(field.type, types, as_sent), field.omit, _empties(field))
+        for field in types.flat_fields(struct)
     ]
 
     def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
@@ -76,23 +79,29 @@ def _empties(field: Field) -> bool:
     return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
 
 
-def _encoder(kind: Type, as_sent: bool = False) -> Encoder:
+def _encoder(kind: Type, types: Schema, as_sent: bool = False) -> Encoder:
     if kind.shape == "struct":
-        if as_sent:
-            return _struct(kind, functools.partial(struct_encoder, as_sent=True))
-        return _struct(kind, _bulky if structs.is_bulky(kind.struct) else struct_encoder)
+        if not as_sent and structs.is_bulky(kind.struct):
+            return _struct(kind, _bulky)
+        return _struct(kind, lambda struct: struct_encoder(struct, types, as_sent=as_sent))
     if kind.item is not None:
         # An empty value comes back from the store as null, as protobuf knows no difference.
-        return _container(kind, _encoder(kind.item, as_sent), empty=... if as_sent else None)
+        return _container(kind, _encoder(kind.item, types, as_sent), empty=... if as_sent else None)
     zero = None if kind.pointer else _ZEROS.get(kind.shape)
     return lambda value: zero if value is None else value
 
 
 def _struct(kind: Type, encoder_of: Callable[[str], Encoder]) -> Encoder:
     """Make the encoder of a struct, which calls ``encoder_of`` only when it first meets one."""
+    made: Encoder | None = None
 
     def encode_struct(value: Any) -> Any:
-        return None if value is None and kind.pointer else encoder_of(kind.struct)(value or {})
+        nonlocal made
+        if value is None and kind.pointer:
+            return None
+        if made is None:
+            made = encoder_of(kind.struct)
+        return made(value or {})
 
     return encode_struct
 
@@ -114,12 +123,14 @@ def _or(value: Any, empty: Any) -> Any:
 
 
 @functools.cache
-def internal_encoder(struct: str) -> Encoder:
+def internal_encoder(struct: str, types: Schema | None = None) -> Encoder:
     """Make the encoder of a struct's internal twin: every field under its Go name, unset ones as zero.
 
-    The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs.
+    The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs. ``types`` has
+    the struct, if it is of another group than resource.k8s.io.
     """
-    fields = [(field, _internal(field.type)) for field in schema.load().fields(struct)]
+    types = types or schema.load()
+    fields = [(field, _internal(field.type, types)) for field in types.fields(struct)]
 
     def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
         encoded: dict[str, Any] = {}
@@ -133,7 +144,8 @@ def internal_encoder(struct: str) -> Encoder:
     return encode_struct
 
 
-def _internal(kind: Type) -> Encoder:
+def _internal(kind: Type, types: Schema) -> Encoder:
     if kind.shape == "struct":
-        return _struct(kind, struct_encoder if kind.struct.startswith("meta/") else internal_encoder)
-    return _encoder(kind) if kind.item is None else _container(kind, _internal(kind.item))
+        encoder = struct_encoder if kind.struct.startswith("meta/") else internal_encoder
+        return _struct(kind, lambda struct: encoder(struct, types))
+    return _encoder(kind, types) if kind.item is None else _container(kind, _internal(kind.item, types))
