@@ -58,17 +58,17 @@ var kinds = map[string][]any{
 }
 
 var others = []func(*runtime.Scheme) error{
-	admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
-	batchv1.AddToScheme,
+	admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme,
+	autoscalingv2.AddToScheme, batchv1.AddToScheme,
 	certificatesv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
 	eventsv1.AddToScheme, flowcontrolv1.AddToScheme, networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme,
 	rbacv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
 	storagemigrationv1.AddToScheme,
-	// Of this version only the kind of a subresource.
-	func(scheme *runtime.Scheme) error {
-		scheme.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
-		return nil
-	},
+}
+
+// inTexts are types that no field has: they are written as JSON into annotations of autoscaling/v1.
+var inTexts = []any{
+	autoscalingv1.MetricSpec{}, autoscalingv1.MetricStatus{}, autoscalingv1.HorizontalPodAutoscalerCondition{},
 }
 
 // Types that decode themselves.
@@ -269,6 +269,9 @@ func otherKinds() map[string]map[string]string {
 			roots[version] = map[string]string{}
 		}
 		roots[version][kind.Kind] = register(t)
+	}
+	for _, object := range inTexts {
+		register(reflect.TypeOf(object))
 	}
 	return roots
 }

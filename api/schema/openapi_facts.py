@@ -32,7 +32,7 @@ _ZEROS: tuple[object, ...] = ("", 0, False, {})
 _CONNECTIONS = ("attach", "exec", "portforward")
 _PROXIES = ("proxy", "{path}")
 # Kinds that are sent and never served.
-_SENT = ("meta/", "policy/v1.Eviction")
+_SENT = ("meta/", "policy/v1.Eviction", "autoscaling/v1.Scale")
 
 
 def read(url: str, token: str, path: str) -> Object:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-# One version of what autoscales.
-GROUP_VERSION = "autoscaling/v1"
-DOCUMENTS = {".well-known/openid-configuration", f"apis/{GROUP_VERSION}", "openid/v1/jwks"}
+DOCUMENTS = {".well-known/openid-configuration", "openid/v1/jwks"}
 # Things that are done to running containers, and proxies to where nothing listens.
 BELOW = {
     "nodes": {"proxy"},

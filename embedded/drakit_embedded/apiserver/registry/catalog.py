@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.registry import conversion, dra, strategies
+from drakit_embedded.apiserver.registry import conversion, strategies
 from drakit_embedded.apiserver.registry.strategy import Strategy
 from drakit_embedded.apiserver.scheme import api_services, kinds, older_versions, stored_only, version_order
 from drakit_embedded.apiserver.scheme.kinds import Kind
@@ -160,8 +160,8 @@ class Catalog:
             collection = store.collection(kind.storage, fields, stored)
             self._add(Served(kind, strategy, collection, warning), runtime_config)
             for older in older_versions.of(kind):
-                strategy = dra.strategies(older.version)[kind.group, kind.plural]
-                self._add(Served(older, strategy, collection, warning), runtime_config)
+                rules = strategies.of_older(older, strategy)
+                self._add(Served(older, rules, collection, warning), runtime_config)
         self._groups = self._grouped()
         self._own_groups = frozenset(self._groups)
 

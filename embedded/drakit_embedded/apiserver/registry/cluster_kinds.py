@@ -198,7 +198,6 @@ _RETURNED = tuple(
 )
 # Kinds without other rules whose ``metadata.generation`` counts changes of the spec.
 _COUNTED = (
-    ("autoscaling", "horizontalpodautoscalers"),
     *(("flowcontrol.apiserver.k8s.io", plural) for plural in ("flowschemas", "prioritylevelconfigurations")),
     *(("networking.k8s.io", plural) for plural in ("ingressclasses", "ingresses", "networkpolicies")),
     ("policy", "poddisruptionbudgets"),

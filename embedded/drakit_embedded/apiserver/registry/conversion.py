@@ -1,7 +1,7 @@
 """Objects of one collection in several API versions.
 
 Only the storage version is kept. Served in more than one form are Events (core and events.k8s.io) and, for clients
-that have not moved on, the kinds of resource.k8s.io.
+that have not moved on, autoscalers and the kinds of resource.k8s.io.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import conversion, encoding, schema
 from drakit_embedded.apiserver.registry import dra
+from drakit_embedded.apiserver.registry.autoscalers import versions
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
 _encode = msgspec.json.Encoder().encode
@@ -55,12 +56,15 @@ def _from_core_event(obj: Object) -> Object:
 
 
 _EVENTS = Converter(api_version="v1", to_storage=_to_core_event, from_storage=_from_core_event)
+_AUTOSCALERS = Converter("autoscaling/v2", to_storage=versions.to_v2, from_storage=versions.from_v2)
 
 
 def between(kind: Kind) -> Converter | None:
     """Find the converter between a version of a kind and the stored form; None if both look the same."""
     if (kind.group, kind.plural) == ("events.k8s.io", "events"):
         return _EVENTS
+    if (kind.group, kind.version, kind.plural) == ("autoscaling", "v1", "horizontalpodautoscalers"):
+        return _AUTOSCALERS
     if kind.group != schema.GROUP or kind.plural == _ALPHA_ONLY:
         return None
     if conversion.same_structure(kind.kind, kind.version):

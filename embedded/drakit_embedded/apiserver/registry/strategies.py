@@ -19,12 +19,14 @@ from drakit_embedded.apiserver.registry import (
     workloads,
 )
 from drakit_embedded.apiserver.registry.admission_kinds import strategies as admission_kinds
+from drakit_embedded.apiserver.registry.autoscalers import strategy as autoscalers
 from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.definitions import strategy as definitions
 from drakit_embedded.apiserver.registry.services import strategy as services
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import kinds, structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 Step = Callable[[Object, Cluster], None]
 Change = Callable[[Object, Object, Cluster], None]
@@ -35,6 +37,7 @@ def strategies() -> dict[tuple[str, str], Strategy]:
     known = {
         **cluster_kinds.STRATEGIES,
         **admission_kinds.STRATEGIES,
+        **autoscalers.STRATEGIES,
         **definitions.STRATEGIES,
         **pods.STRATEGIES,
         **quota_rules.STRATEGIES,
@@ -47,6 +50,13 @@ def strategies() -> dict[tuple[str, str], Strategy]:
         **dra.strategies(),
     }
     return known | dict(_completed(known))
+
+
+def of_older(kind: Kind, newest: Strategy) -> Strategy:
+    """Build the strategy of an older version of a kind, given that of the version in which it is stored."""
+    if (kind.group, kind.plural) in autoscalers.STRATEGIES:
+        return autoscalers.of_v1(newest)
+    return dra.strategies(kind.version)[kind.group, kind.plural]
 
 
 def _completed(known: Mapping[tuple[str, str], Strategy]) -> Iterator[tuple[tuple[str, str], Strategy]]:

@@ -1,8 +1,8 @@
-"""The versions of resource.k8s.io before v1, for clients that have not moved on.
+"""The versions of a kind before the one in which it is stored, for clients that have not moved on.
 
-They show the same objects as v1 and none is served unless asked for, as all beta and alpha versions. From the releases
-in k8s.io/api/resource/*/zz_generated.prerelease-lifecycle.go on, each request is answered with a warning
-(k8s.io/apiserver/pkg/endpoints/deprecation).
+They show the same objects. Those of resource.k8s.io before v1 are not served unless asked for, as all beta and alpha
+versions; from the releases in k8s.io/api/resource/*/zz_generated.prerelease-lifecycle.go on, each request is answered
+with a warning (k8s.io/apiserver/pkg/endpoints/deprecation). ``autoscaling/v1`` is as stable as v2.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _DEPRECATED_CORE = {
 
 
 def of(kind: Kind) -> list[Kind]:
-    """List the older versions of a ``resource.k8s.io`` kind, newest first; empty for kinds of other groups."""
+    """List the older versions of a kind, newest first; empty for most."""
+    if (kind.group, kind.version) == ("autoscaling", "v2"):
+        return [replace(kind, version="v1")]
     if kind.group != schema.GROUP or kind.version != conversion.STORAGE_VERSION:
         return []
     return [
