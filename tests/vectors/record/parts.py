@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tests.vectors import (
     access,
+    autoscalers,
     conventions,
     conversions,
     defaulted,
@@ -22,6 +23,7 @@ from tests.vectors.record import go_answers
 from tests.vectors.record.apiserver import access as access_answers
 from tests.vectors.record.apiserver import (
     answers,
+    autoscalers_answers,
     conversions_answers,
     custom_documents,
     documents,
@@ -70,6 +72,7 @@ PARTS = (
     _served(f"api/{writes.FILE}", writes_answers.asked_again),
     _served(f"api/{conversions.FILE}", conversions_answers.asked_again),
     _served(f"api/{services.FILE}", services_answers.asked_again),
+    _served(f"api/{autoscalers.FILE}", autoscalers_answers.asked_again),
     *(_served(f"api/{access.file_of(part)}", partial(access_answers.asked_again, part)) for part in access.FILES),
     _served(f"api/{defaulted.FILE}", defaulting_answers.asked_again),
     _served(f"api/{stored_sizes.FILE}", stored_size_answers.asked_again),

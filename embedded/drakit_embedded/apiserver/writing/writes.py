@@ -101,10 +101,11 @@ def create(
     kind, strategy, user = served.kind, served.strategy, intent.user
     meta: ObjectMeta = obj["metadata"]
     _check_definition(kind, obj)
-    _take_off(served, obj)
+    status = _take_off(served, obj)
     strategy.default(obj, api)
     if intent.writer is not None:
-        updates.track(intent.writer, None, obj)
+        # Another version may show the status elsewhere, too, where fields of it are owned.
+        updates.track(intent.writer, None, {**obj, "status": status} if status and served.converter else obj)
     place = namespace or "", meta.get("name", "")
     request = intent.attributes("CREATE", kind, place, obj, instead=instead)
     _admit(request, api)
@@ -185,12 +186,14 @@ def _check_definition(kind: Kind, obj: Object) -> None:
         raise statuses.forbidden(kind.plural, kind.group, obj["metadata"].get("name", ""), why)
 
 
-def _take_off(served: Served, obj: Object) -> None:
-    """Remove what a create may not set."""
+def _take_off(served: Served, obj: Object) -> Object | None:
+    """Remove what a create may not set; returns the status, if it is among that."""
     for field in _NEVER_SET:
         obj["metadata"].pop(field, None)
     if "status" in served.kind.subresources and not served.strategy.status_on_create:
-        obj.pop("status", None)
+        status: Object | None = obj.pop("status", None)
+        return status
+    return None
 
 
 def _bring_up(served: Served, obj: Object, api: Api, *, dry_run: bool) -> None:

@@ -14,7 +14,7 @@ from drakit_api.golang.gostrings import to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding, encoding
 from drakit_api.objects.schema import Field, Type
-from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme import empties, structures
 
 # Of types that are internal, too.
 _META = "meta/"
@@ -51,9 +51,12 @@ def printed_internal(obj: Object, struct: str) -> str:
 
 
 def _decoded(value: Any, struct: str, *, is_internal: bool = False) -> Object:
-    """Decode a struct; null leaves it as it is in Go, which is empty."""
+    """Decode a struct without what is empty; null leaves it as it is in Go, which is empty."""
+    types = structures.others()
     named = {} if value is None else _renamed(value, Type("struct", "", struct=struct), is_internal)
-    return decoding.decode_struct(structures.others(), struct, named, kind=struct, version="", strict=False)
+    decoded = decoding.decode_struct(types, struct, named, kind=struct, version="", strict=False)
+    empties.drop(decoded, types, struct)
+    return decoded
 
 
 def _renamed(value: Any, kind: Type, is_internal: bool) -> Any:

@@ -28,6 +28,8 @@ _TARGET, _CURRENT = "targetCPUUtilizationPercentage", "currentCPUUtilizationPerc
 _DEFAULT_PERCENTAGE = 80
 _SPEC = ("scaleTargetRef", "minReplicas", "maxReplicas")
 _STATUS = ("observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas")
+# By v2; v1 shows it.
+_OMITTED_IF_ZERO = "currentReplicas"
 
 
 def to_v2(obj: Object) -> Object:
@@ -80,11 +82,11 @@ def _utilization(percentage: int) -> Object:
 
 
 def _newer_status(status: Object, annotations: Object) -> Object:
-    converted = _kept(status, _STATUS)
+    converted = {name: value for name, value in _kept(status, _STATUS).items() if value or name != _OMITTED_IF_ZERO}
     current = texts.read_list(annotations.get(_CURRENT_METRICS, ""), _METRIC_STATUS)
-    if current is not None:
+    if current:
         converted["currentMetrics"] = list(map(metrics.found_to_v2, current))
-    elif status.get(_CURRENT) is not None:
+    elif current is None and status.get(_CURRENT) is not None:
         found = {"name": "cpu", "current": {"averageUtilization": status[_CURRENT]}}
         converted["currentMetrics"] = [{"type": "Resource", "resource": found}]
     conditions = texts.read_list(annotations.get(_CONDITIONS, ""), _CONDITION)
@@ -102,8 +104,7 @@ def _older_spec(spec: Object) -> Object:
 
 
 def _older_status(status: Object) -> Object:
-    # v2 leaves it out if it is zero.
-    converted = _kept({"currentReplicas": 0, **status}, _STATUS)
+    converted = _kept({_OMITTED_IF_ZERO: 0, **status}, _STATUS)
     for metric in status.get("currentMetrics") or ():
         percentage = _of_processors(metric, "current")
         if percentage is not None:
