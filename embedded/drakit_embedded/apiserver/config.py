@@ -10,6 +10,7 @@ from drakit_api.features import FeatureGates
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.kubelet_access import KubeletAccess
 from drakit_embedded.apiserver.scheme.stored_only import Part
+from drakit_embedded.apiserver.storage.aging import INTERVAL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +48,7 @@ class ServerConfig:
     socket: Path | None = None
     # Seconds within which a request must have been sent, as --request-timeout.
     request_timeout: float = 60.0
+    # Every so many seconds lists expire of versions that are older than this; 0: never. As --etcd-compaction-interval.
+    list_interval: float = INTERVAL_SECONDS
     # Credentials for fetching container logs from kubelets.
     kubelets: KubeletAccess = field(default_factory=KubeletAccess)

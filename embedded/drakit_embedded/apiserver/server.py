@@ -36,6 +36,7 @@ from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.registry.services import allocation
 from drakit_embedded.apiserver.scheme import api_services, metadata
+from drakit_embedded.apiserver.storage.aging import Aging
 from drakit_embedded.apiserver.storage.store import Store
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
@@ -97,6 +98,7 @@ class Server:
         self._continued = False
         self._watches = Watches()
         self._definitions: Definitions | None = None
+        self._aging: Aging | None = None
 
     async def start(self) -> str:
         """Open the store and listen; the URL, e.g. ``http://127.0.0.1:41235``.
@@ -135,11 +137,13 @@ class Server:
             )
             self._listen(handler, context)
             own_service.publish(api, _HOST, self._port)
+            aging = Aging(store, api.turns, config.list_interval)
+            aging.start()
         except BaseException:
             store.close()
             await self.stop()
             raise
-        self._store, self._api, self._definitions = store, api, definitions
+        self._store, self._api, self._definitions, self._aging = store, api, definitions, aging
         return self.url
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -233,6 +237,9 @@ class Server:
             self._watches.end_all()
             await asyncio.sleep(0)
             await http.close(_SHUTDOWN_SECONDS)
+        aging, self._aging = self._aging, None
+        if aging is not None:
+            await aging.stop()
         definitions, self._definitions = self._definitions, None
         if definitions is not None:
             await definitions.stop()

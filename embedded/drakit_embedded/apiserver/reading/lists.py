@@ -1,8 +1,8 @@
 """GET of a collection: pages, and the resourceVersion that a watch can continue from.
 
 Pages are of one version: later ones are computed from the history, so a change between two pages neither doubles nor
-loses an object. Which version is asked for follows k8s.io/apiserver/pkg/storage/cacher/delegator, and continue tokens
-pkg/storage/continue.go.
+loses an object. They expire after some minutes (``storage.aging``), also if the history reaches further back. Which
+version is asked for follows k8s.io/apiserver/pkg/storage/cacher/delegator, and continue tokens pkg/storage/continue.go.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def found(store: Store, served: Served, namespace: str | None, options: ListOpti
 def _records(store: Store, served: Served, namespace: str | None, start: _Start, options: ListOptions) -> list[Record]:
     if start.version == store.version:
         return served.collection.select(namespace, start.after)
-    records = served.collection.select_at(start.version, namespace, start.after)
+    is_expired = start.version < store.oldest_listed
+    records = None if is_expired else served.collection.select_at(start.version, namespace, start.after)
     if records is None:
         raise _too_old(start, namespace) if options.token else statuses.expired(_LIST_TOO_OLD)
     return records

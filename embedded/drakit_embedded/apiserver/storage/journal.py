@@ -125,6 +125,10 @@ class Journal:
         """Read the version up to which changes are gone, but for the newest of each key and what was replaced later."""
         return self._meta("compacted")
 
+    def oldest_listed(self) -> int:
+        """Read the version before which lists are expired."""
+        return self._meta("listed")
+
     def last_version(self) -> int:
         """Read the highest version ever given out, also if its row has been compacted."""
         highest = self._db.execute("SELECT max(version) FROM changes").fetchone()[0] or 0
@@ -145,11 +149,12 @@ class Journal:
         self._rows += 1
         self._mark.write(change.version)
 
-    def compact(self, versions: Iterable[int], compacted: int, version: int) -> None:
+    def compact(self, versions: Iterable[int], compacted: int, version: int, oldest_listed: int) -> None:
         """Drop superseded rows; ``compacted`` is the newest version that left the history, ``version`` the newest."""
         with _transaction(self._db):
             rows = self._rows - _drop(self._db, versions)
-            _note(self._db, compacted=compacted, version=version, counted=version, rows=rows)
+            notes = {"compacted": compacted, "listed": oldest_listed}
+            _note(self._db, **notes, version=version, counted=version, rows=rows)
         self._rows = rows
 
     def check(self) -> None:

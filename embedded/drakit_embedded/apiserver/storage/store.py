@@ -290,6 +290,9 @@ class Store:
         self._history_bytes = 0
         # The newest version that is no longer in the history.
         self._compacted = 0
+        # Lists of versions before this one are expired, though the history may have them: watches continue from it.
+        self.oldest_listed = 0
+        self._noted = 0
         # The loop in which changes are made and announced, whichever thread computed them.
         self.home: LoopThread | None = None
         # Rows to be deleted: outside the history, and not the newest of an object.
@@ -313,6 +316,7 @@ class Store:
             return
         with self._journal.reading():
             self._compacted = self._journal.compacted()
+            self.oldest_listed = self._journal.oldest_listed()
             version = max(self._journal.last_version(), 1)
             for change in self._journal.changes():
                 collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
@@ -452,8 +456,21 @@ class Store:
             # The file has not been read completely, and perhaps cannot be.
             return
         if self._journal is not None and self._superseded:
-            self._journal.compact(self._superseded, self._compacted, self.version)
+            self._journal.compact(self._superseded, self._compacted, self.version, self.oldest_listed)
         self._superseded.clear()
+
+    def expire_lists(self) -> None:
+        """Expire the lists of all versions up to the last call; called at intervals, in a turn of its own.
+
+        As with etcd, where the compactor's own note is a change (k8s.io/apiserver/pkg/storage/etcd3/compact.go), this
+        takes a version, so that also what was listed while nothing else changed will expire.
+        """
+        oldest, version = self._noted or self.oldest_listed, self.version + 1
+        if self._journal is not None:
+            self._journal.compact(self._superseded, self._compacted, version, oldest)
+            self._superseded.clear()
+        self.version = self._noted = version
+        self.oldest_listed = oldest
 
     def collections(self) -> Iterator[Collection]:
         """Iterate over the collections of all declared kinds."""
