@@ -12,7 +12,7 @@ from typing import Any
 
 from drakit_kind.cluster import ClusterError
 
-_SERIAL = "Serial"
+_SERIAL, _SLOW = "Serial", "Slow"
 # The label of tests of what is off in a cluster with default gates.
 _OFF_BY_DEFAULT = "Feature:OffByDefault"
 
@@ -28,6 +28,11 @@ class Spec:
     def is_serial(self) -> bool:
         """Whether no other test may run in its cluster."""
         return _SERIAL in self.labels
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it says itself that it takes long."""
+        return _SLOW in self.labels
 
     @property
     def needs_gates(self) -> bool:
