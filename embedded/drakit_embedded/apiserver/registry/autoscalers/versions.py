@@ -1,4 +1,4 @@
-"""Autoscalers in v1 and in v2, without loss: what v1 has no fields for is JSON in annotations there.
+"""Autoscalers in v1 and in v2: what v1 has no fields for is JSON in annotations there.
 
 What an annotation says is overlooked if it cannot be read. In v2 these annotations do not exist: they are lost, whoever
 sets them. Source: k8s.io/kubernetes/pkg/apis/autoscaling, v1/conversion.go, annotations.go and helpers.go.
