@@ -7,6 +7,7 @@ import asyncio
 from tests.vectors.record.apiserver.servers import cluster
 from tests.vectors.record.outcome import Outcome, of_answers
 from tests.vectors.recordings import Vector
+from tests.vectors.replay import RUNTIME_CONFIG
 from tests.vectors.stories import hooks
 from tests.vectors.stories.playing import Player, families
 
@@ -18,7 +19,7 @@ _AT_ONCE = 8
 
 async def asked_again(version: str) -> Outcome:
     """All stories that are recorded."""
-    async with cluster(version) as (session, token), hooks.running() as reached:
+    async with cluster(version, RUNTIME_CONFIG) as (session, token), hooks.running() as reached:
         player, places = Player(session, token, reached, _PATIENCE), asyncio.Semaphore(_AT_ONCE)
 
         async def told(story: Vector) -> tuple[Vector, Vector | None]:

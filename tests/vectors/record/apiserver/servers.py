@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -89,9 +89,17 @@ async def _started(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSe
 
 
 @asynccontextmanager
-async def cluster(version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+async def cluster(
+    version: str, runtime_config: Mapping[str, str] | None = None
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
     """A real API server with real controllers, and no node; the same two."""
-    spec = ClusterSpec(name="vectors", version=version, real=frozenset({"apiserver", "controllers"}), scheduler=False)
+    spec = ClusterSpec(
+        name="vectors",
+        version=version,
+        real=frozenset({"apiserver", "controllers"}),
+        scheduler=False,
+        runtime_config=runtime_config or {},
+    )
     home = ClusterHome.temporary()
     made = LocalCluster(spec, home, temporary=True)
     try:
