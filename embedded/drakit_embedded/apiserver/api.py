@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from drakit_api.kubernetes_objects import Object
@@ -16,7 +15,6 @@ from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.kubelet_access import KubeletAccess
 from drakit_embedded.apiserver.managedfields.managers import SERVER
 from drakit_embedded.apiserver.managedfields.updates import Writer, track
-from drakit_embedded.apiserver.outgoing.clients import Clients
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.scheme.kinds import Kind, handled
 from drakit_embedded.apiserver.storage.store import Record, Store
@@ -25,6 +23,7 @@ from drakit_embedded.serving.background import Background
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
+    from drakit_embedded.apiserver.outgoing.clients import Clients
     from drakit_embedded.apiserver.scheme.definitions import Conversion, Definition
 
 
@@ -32,13 +31,6 @@ def in_other_version(obj: Object, kind: Kind, wanted: Kind) -> Object:
     """Convert a custom resource, without its type, from one version to another."""
     convert = kind.definition.converted if kind.definition is not None else None
     return obj if convert is None else convert(obj, kind.version, wanted.version)
-
-
-def _conversions(outgoing: Clients, definition: Definition) -> Conversion:
-    # Imported here, as few clusters have such definitions.
-    from drakit_embedded.apiserver.converting.programs import Program
-
-    return Program(definition, outgoing).converted
 
 
 @dataclass(slots=True, eq=False)
@@ -62,8 +54,7 @@ class Api:
     certificates: bool = False
     # Seconds within which the body of a request must have been sent.
     request_timeout: float = 60.0
-    # Calls to other programs.
-    outgoing: Clients = field(init=False)
+    _outgoing: Clients | None = field(init=False, default=None)
     # Writes take turns; reads that take long run in the background.
     turns: Turns = field(default_factory=Turns)
     background: Background = field(default_factory=lambda: Background("drakit-reads"))
@@ -73,8 +64,29 @@ class Api:
     def __post_init__(self) -> None:
         self.authenticator = Authenticator(self.store, self.tokens, self.account_key, certificates=self.certificates)
         self.authorizer = Authorizer(self.store, self.gates)
-        self.outgoing = Clients(self.store)
-        self.catalog.conversions = partial(_conversions, self.outgoing)
+        self.catalog.conversions = self._conversions
+
+    @property
+    def outgoing(self) -> Clients:
+        """The calls to other programs."""
+        if self._outgoing is None:
+            # Imported here, as few clusters have webhooks.
+            from drakit_embedded.apiserver.outgoing.clients import Clients
+
+            self._outgoing = Clients(self.store)
+        return self._outgoing
+
+    def _conversions(self, definition: Definition) -> Conversion:
+        from drakit_embedded.apiserver.converting.programs import Program
+
+        return Program(definition, self.outgoing).converted
+
+    async def close(self) -> None:
+        """End what is under way: calls, writes that wait for their turn, and reads."""
+        if self._outgoing is not None:
+            await self._outgoing.close()
+        await self.turns.close()
+        self.background.close()
 
     def every(self, storage: str) -> Iterator[Object]:
         """Decode a copy of each object of a collection (``pods``, ``deviceclasses.resource.k8s.io``)."""

@@ -245,9 +245,7 @@ class Server:
             await definitions.stop()
         api, self._api = self._api, None
         if api is not None:
-            await api.outgoing.close()
-            await api.turns.close()
-            api.background.close()
+            await api.close()
         if store is not None:
             store.close()
 

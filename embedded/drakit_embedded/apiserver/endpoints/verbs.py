@@ -20,7 +20,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.endpoints import apply_patches as applies
 from drakit_embedded.apiserver.endpoints import pod_logs as logs
-from drakit_embedded.apiserver.endpoints import pod_streams, reviews, token_requests
+from drakit_embedded.apiserver.endpoints import reviews, token_requests
 from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.reading import conversions, get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
@@ -376,12 +376,19 @@ async def _token(call: Call) -> web.StreamResponse:
     return call.answer(_encode(made), 201)
 
 
+async def _connect(call: Call) -> web.StreamResponse:
+    # Imported here, as few clients look into containers.
+    from drakit_embedded.apiserver.endpoints import pod_streams
+
+    return await pod_streams.connect(call)
+
+
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _REVIEW = {"POST": _review}
 _WATCHED = {"GET": _list}
 _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}
 _OBJECT = {"GET": _get, "PUT": _write, "PATCH": _change, "DELETE": _delete}
-_CONNECT = {"GET": pod_streams.connect, "POST": pod_streams.connect}
+_CONNECT = {"GET": _connect, "POST": _connect}
 _STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}
 _SUBRESOURCES: dict[str, Mapping[str, Verb]] = {
     "status": _STATUS,

@@ -17,7 +17,7 @@ from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.definitions.conditions import set_condition, terminating
 from drakit_embedded.apiserver.registry.definitions.deletion import FINALIZER
 from drakit_embedded.apiserver.reruns import driver
-from drakit_embedded.apiserver.scheme import definitions
+from drakit_embedded.apiserver.scheme import definition_states
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.writing import deletes
@@ -57,7 +57,7 @@ class Cleanup:
     async def _clean(self, name: str, crd: Object) -> None:
         try:
             await self._say(name, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
-            if definitions.is_true(crd, "Established"):
+            if definition_states.is_true(crd, "Established"):
                 await self._delete_instances(name)
                 await self._finish(name, "InstanceDeletionCompleted", "removed all instances")
             else:

@@ -20,7 +20,7 @@ from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.definitions.conditions import set_condition
-from drakit_embedded.apiserver.scheme import definitions
+from drakit_embedded.apiserver.scheme.definition_states import GROUP, PLURAL, is_true
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
@@ -31,7 +31,7 @@ class Definitions:
 
     def __init__(self, api: Api, watches: Watches) -> None:
         self._api, self._watches = api, watches
-        found = api.catalog.find(definitions.GROUP, "v1", definitions.PLURAL)
+        found = api.catalog.find(GROUP, "v1", PLURAL)
         assert found is not None
         self._served: Served = found
         # ``spec.group`` and ``status.acceptedNames`` of each definition.
@@ -165,7 +165,7 @@ class Definitions:
         return known[1]
 
     def _establishing(self, crd: Object) -> Object | None:
-        if definitions.is_true(crd, "NamesAccepted") and not definitions.is_true(crd, "Established"):
+        if is_true(crd, "NamesAccepted") and not is_true(crd, "Established"):
             return verdicts.ESTABLISHED
         return None
 
@@ -191,6 +191,9 @@ class Definitions:
 
     def _serve(self, name: str, crd: Object) -> None:
         """Tell the catalog, if what is served follows from something else than before."""
+        # Imported here: it is loaded with the first definition.
+        from drakit_embedded.apiserver.scheme import definitions
+
         found = definitions.read(crd)
         if found is None:
             self._withdraw(name)

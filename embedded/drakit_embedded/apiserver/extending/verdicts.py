@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from drakit_api.core import conditions
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.registry.definitions import approval as approvals
 
 _APPROVALS = {
     "approved": "ApprovedAnnotation",
@@ -51,6 +50,9 @@ def established(crd: Object, *, accepted: bool) -> Object:
 
 def approval(crd: Object) -> Object | None:
     """Judge the approval of a definition in a group of Kubernetes' community; None for other groups."""
+    # Imported here, as it is loaded with the first definition.
+    from drakit_embedded.apiserver.registry.definitions import approval as approvals
+
     if not approvals.is_protected(crd["spec"]["group"]):
         return None
     found = approvals.approval_of(crd)

@@ -13,12 +13,10 @@ from typing import Any
 from drakit_api.kubernetes_objects import Object
 from drakit_api.structural.schema import Structural, structural
 from drakit_embedded.apiserver.scheme import version_order
+from drakit_embedded.apiserver.scheme.definition_states import is_true
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.scheme.metadata import AGE_DESCRIPTION
 
-GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
-# The collection of the definitions themselves.
-STORAGE = f"{PLURAL}.{GROUP}"
 _AGE: Object = {
     "name": "Age",
     "type": "date",
@@ -112,12 +110,6 @@ class Definition:
             list_name=self.names["listKind"],
             definition=self,
         )
-
-
-def is_true(crd: Object, condition: str) -> bool:
-    """Check whether a condition of a definition is true."""
-    conditions = (crd.get("status") or {}).get("conditions") or []
-    return any(each["type"] == condition and each["status"] == "True" for each in conditions)
 
 
 def read(crd: Object) -> Definition | None:

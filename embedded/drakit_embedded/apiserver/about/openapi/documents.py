@@ -13,15 +13,18 @@ import hashlib
 import time
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import web
 
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.about.openapi import contents, gnostic
-from drakit_embedded.apiserver.about.openapi.contents import Content
+from drakit_embedded.apiserver.about.openapi import gnostic
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.wire.headers import UNCACHED
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.about.openapi.contents import Content
 
 # Part of the hash: change it when the documents change for the same kinds.
 _EDITION = "3"
@@ -76,6 +79,9 @@ class Documents:
         """Forget the documents that would no longer be the same."""
         if self._edition == self._catalog.edition:
             return
+        # Imported here: most servers are never asked for a document.
+        from drakit_embedded.apiserver.about.openapi import contents
+
         self._edition = self._catalog.edition
         before, now = self._documents, formatdate(usegmt=True)
         self._documents = {}

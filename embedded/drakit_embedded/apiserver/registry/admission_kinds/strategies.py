@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, invalid
-from drakit_embedded.apiserver.registry.admission_kinds import bindings, policies, webhooks
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -23,17 +22,18 @@ def _static_name(obj: Object) -> Errors:
         yield invalid("metadata.name", name, f'names ending with "{_STATIC_SUFFIX}" {why}')
 
 
-def _strategy(
-    on_create: Callable[[Object], Errors], on_update: Callable[[Object, Object], Errors], part: str = "spec"
-) -> Strategy:
+def _strategy(plural: str, part: str) -> Strategy:
+    """Build the strategy of a kind; ``rules`` are loaded with the first object, as many clusters have none."""
+
     def validate_create(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return [*on_create(obj), *_static_name(obj)]
+        from drakit_embedded.apiserver.registry.admission_kinds import rules
+
+        return [*rules.OF_KINDS[plural].on_create(obj), *_static_name(obj)]
 
     def validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return [*on_update(new, old)]
+        from drakit_embedded.apiserver.registry.admission_kinds import rules
 
-    def validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-        return [*policies.status(new)]
+        return [*rules.OF_KINDS[plural].on_update(new, old)]
 
     return Strategy(
         generation=True,
@@ -41,25 +41,32 @@ def _strategy(
         unconditional_update=False,
         validate_create=validate_create,
         validate_update=validate_update,
-        validate_status=validate_status,
-        warn_of_create=webhooks.warnings,
-        warn_of_update=webhooks.warnings,
+        validate_status=_validate_status,
+        warn_of_create=_warn,
+        warn_of_update=_warn,
     )
 
 
-def _binding(rules: Callable[[Object], Errors]) -> Strategy:
-    def on_update(new: Object, old: Object) -> Errors:
-        return rules(new)
+def _validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    from drakit_embedded.apiserver.registry.admission_kinds import policies
 
-    return _strategy(rules, on_update)
+    return [*policies.status(new)]
 
 
-_WEBHOOKS = _strategy(webhooks.on_create, webhooks.on_update, "webhooks")
+def _warn(obj: Object) -> Sequence[str]:
+    from drakit_embedded.apiserver.registry.admission_kinds import webhooks
+
+    return webhooks.warnings(obj)
+
+
 STRATEGIES: dict[tuple[str, str], Strategy] = {
-    (_GROUP, "validatingadmissionpolicies"): _strategy(policies.validating, policies.validating),
-    (_GROUP, "validatingadmissionpolicybindings"): _binding(bindings.validating),
-    (_GROUP, "mutatingadmissionpolicies"): _strategy(policies.mutating, policies.mutating),
-    (_GROUP, "mutatingadmissionpolicybindings"): _binding(bindings.mutating),
-    (_GROUP, "validatingwebhookconfigurations"): _WEBHOOKS,
-    (_GROUP, "mutatingwebhookconfigurations"): _WEBHOOKS,
+    (_GROUP, plural): _strategy(plural, part)
+    for plural, part in (
+        ("validatingadmissionpolicies", "spec"),
+        ("validatingadmissionpolicybindings", "spec"),
+        ("mutatingadmissionpolicies", "spec"),
+        ("mutatingadmissionpolicybindings", "spec"),
+        ("validatingwebhookconfigurations", "webhooks"),
+        ("mutatingwebhookconfigurations", "webhooks"),
+    )
 }

@@ -6,12 +6,14 @@ k8s.io/apiextensions-apiserver v0.37 pkg/registry/customresource (validator.go, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drakit_api.golang.gostrings import formatted
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import FieldError, invalid
-from drakit_embedded.apiserver.scheme.definitions import Scale
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.scheme.definitions import Scale
 
 _MOST = 2**31 - 1
 

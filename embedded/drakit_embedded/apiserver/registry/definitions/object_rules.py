@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.registry.definitions.approval import approval_fau
 from drakit_embedded.apiserver.registry.definitions.internal_form import schema_of
 from drakit_embedded.apiserver.registry.definitions.spec_rules import Allowance, allowance, spec_faults
 from drakit_embedded.apiserver.registry.definitions.structurality import conversion_problem, structural_faults
-from drakit_embedded.apiserver.scheme.definitions import is_true
+from drakit_embedded.apiserver.scheme.definition_states import is_true
 
 
 def on_create(crd: Object) -> list[FieldError]:

@@ -28,7 +28,7 @@ from drakit_embedded.apiserver.registry.definitions.internal_form import (
 )
 from drakit_embedded.apiserver.registry.definitions.schema_rules import SchemaCheck, root_faults
 from drakit_embedded.apiserver.registry.definitions.structurality import conversion_problem, structural_faults
-from drakit_embedded.apiserver.scheme.definitions import is_true
+from drakit_embedded.apiserver.scheme.definition_states import is_true
 
 _PATH = "spec"
 _SCOPES = ("Cluster", "Namespaced")
