@@ -33,7 +33,7 @@ class Hooks:
         calls, self._calls[story] = self._calls.get(story, []), []
         return calls
 
-    async def answer(self, request: web.Request) -> web.Response:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer one review."""
         story, name = request.match_info["story"], request.match_info["name"]
         asked = await request.read()
@@ -48,8 +48,12 @@ class Hooks:
         calls.append({"hook": name, "query": request.query_string, "contentType": content, "review": review})
         if isinstance(script, list):
             script = script[min(turn, len(script) - 1)]
+        elif "named" in script:
+            script = script["named"].get(_asked_about(review).get("name"), {"http": 404})
         if script.get("delay"):
             await asyncio.sleep(script["delay"])
+        if "filled" in script:
+            return await _as_written(request, script, _filled(script["filled"], review))
         body = script["raw"] if "raw" in script else json.dumps(_answered(review, script))
         return web.Response(status=script.get("http", 200), text=body, content_type="application/json")
 
@@ -69,6 +73,47 @@ async def running() -> AsyncIterator[Hooks]:
         yield made
     finally:
         await runner.cleanup()
+
+
+def _asked_about(review: dict[str, Any]) -> dict[str, Any]:
+    """Find the name, namespace and UID of the object that a review is about, be it for admission or a conversion."""
+    request = review.get("request") or {}
+    objects = request.get("objects") or [request.get("object")]
+    found: dict[str, Any] = (objects[0] or {}).get("metadata") or {}
+    return found
+
+
+def _filled(text: str, review: dict[str, Any]) -> bytes:
+    """Put into a text what the review says; what is not UTF-8 in it has the form of ``surrogateescape``."""
+    request, about = review.get("request") or {}, _asked_about(review)
+    objects = request.get("objects") or [{}]
+    values = {
+        "uid": request.get("uid"),
+        "desired": request.get("desiredAPIVersion"),
+        "objectKind": objects[0].get("kind"),
+        "name": about.get("name"),
+        "namespace": about.get("namespace"),
+        "objectUID": about.get("uid"),
+    }
+    for name, value in values.items():
+        text = text.replace(f"${{{name}}}", str(value or ""))
+    return text.encode(errors="surrogateescape")
+
+
+async def _as_written(request: web.Request, script: dict[str, Any], body: bytes) -> web.StreamResponse:
+    """Answer with a body as it is, of the content type ``type`` and with ``headers``, or with only a part of it."""
+    kind = script.get("type", "application/json")
+    headers = {**script.get("headers", {}), **({"Content-Type": kind} if kind else {})}
+    if "cut" not in script:
+        return web.Response(status=script.get("http", 200), body=body, headers=headers)
+    response = web.StreamResponse(status=script.get("http", 200), headers=headers)
+    response.content_length = len(body)
+    if script["cut"]:
+        await response.prepare(request)
+        await response.write(body[: script["cut"]])
+    if request.transport is not None:
+        request.transport.abort()
+    return response
 
 
 def _answered(review: dict[str, Any], script: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,9 @@ from tests.vectors.stories.hooks import Hooks
 
 _FILE = Path(__file__).parents[1] / "extensions/stories.jsonl.gz"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_REFUSED = 300
+# The code where a connection has ended, or the time has.
+NO_ANSWER = 0
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -48,6 +51,13 @@ def families() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+class Told(NamedTuple):
+    """What a server has answered to a step, and after how many seconds; None if the step was not reached."""
+
+    answer: dict[str, Any] | None
+    seconds: float
+
+
 class Player:
     """Plays stories against the server of a session."""
 
@@ -65,6 +75,17 @@ class Player:
             elif not run.is_lost:
                 found += await run.step(index, step)
         return found
+
+    async def told(self, story: dict[str, Any], bound: float) -> list[Told]:
+        """Play a story of which no answers are recorded; what is answered to each step within ``bound`` seconds.
+
+        After a wait that fails, or a refusal where a step is ``vital``, there is only the cleaning up.
+        """
+        run = _Run(story, self._session, self._token, self._hooks, self._patience)
+        return [
+            Told(None, 0.0) if run.is_lost and not step.get("cleanup") else await run.tell(step, bound)
+            for step in story["steps"]
+        ]
 
 
 class _Run:
@@ -100,6 +121,22 @@ class _Run:
             self.is_lost = True
         return [Difference(self._name, index, parts, step["response"], got)] if parts else []
 
+    async def tell(self, step: dict[str, Any], bound: float) -> Told:
+        """Do a step of which no answer is recorded; a wait has none."""
+        began = time.monotonic()
+        if "wait" in step:
+            done, _ = await self._wait(self._filled(step["wait"]))
+            self.is_lost = not done
+            return Told(None, 0.0)
+        try:
+            async with asyncio.timeout(bound):
+                answer = self._asked(step["hookcalls"]) if "hookcalls" in step else await self.request(step)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            answer = {"code": NO_ANSWER, "reason": "", "message": repr(error)}
+        if step.get("vital") and not NO_ANSWER < answer["code"] < _REFUSED:
+            self.is_lost = True
+        return Told(answer, time.monotonic() - began)
+
     async def request(self, step: dict[str, Any]) -> dict[str, Any]:
         """Send the request of a step; the answer as it would be recorded."""
         if "watch" in step:
@@ -129,7 +166,7 @@ class _Run:
 
     def _body(self, step: dict[str, Any]) -> bytes | None:
         if step.get("raw") is not None:
-            return str(self._filled(step["raw"])).encode()
+            return str(self._filled(step["raw"])).encode(errors="surrogateescape")
         if step.get("body") is not None:
             return json.dumps(self._filled(step["body"])).encode()
         return b"" if step.get("method") in ("POST", "PUT", "PATCH") else None

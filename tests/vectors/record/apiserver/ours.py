@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import aiohttp
 
 from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_kind.processes.ports import free_port
+from drakit_kind.processes.process import ServerProcess, Unhealthy
 from tests.vectors.exchanges import GATES, Vector
 from tests.vectors.record.apiserver.answers import answer, same
+from tests.vectors.record.apiserver.servers import client
 from tests.vectors.replay import RUNTIME_CONFIG, Replay
 
 _TOKEN = "of-ours"
@@ -45,3 +51,27 @@ async def _answering(server: str) -> AsyncIterator[Replay]:
         replay = Replay(session, _TOKEN)
         await replay.prepare()
         yield replay
+
+
+@asynccontextmanager
+async def beside() -> AsyncIterator[tuple[aiohttp.ClientSession, str, Path]]:
+    """Our server as a process of its own: a client without credentials, the token to send, and its log."""
+    url = f"http://127.0.0.1:{(port := free_port())}"
+    command = [sys.executable, "-m", "drakit_kind", "apiserver", "run", "--no-tls", "--no-controllers"]
+    async with client(url, None, lasting=False) as session:
+
+        async def probe() -> None:
+            try:
+                async with session.get("/readyz", raise_for_status=True):
+                    pass
+            except aiohttp.ClientError as error:
+                raise Unhealthy(str(error)) from None
+
+        with TemporaryDirectory() as directory:
+            log = Path(directory) / "log"
+            process = ServerProcess("ours", [*command, "--port", str(port), "--token", _TOKEN], log=log, probe=probe)
+            await process.start()
+            try:
+                yield session, _TOKEN, log
+            finally:
+                await process.stop()

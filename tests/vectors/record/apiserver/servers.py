@@ -25,6 +25,7 @@ from tests.vectors.exchanges import GATES
 from tests.vectors.replay import RUNTIME_CONFIG, Replay
 
 # Pods are admitted only where their account is; a controller would make it.
+_FIELD_BYTES = 4 * 1024 * 1024
 _ACCOUNT = {"metadata": {"name": "default"}}
 
 
@@ -47,10 +48,16 @@ async def with_accounts(server: str, version: str) -> AsyncIterator[tuple[aiohtt
 
 
 @asynccontextmanager
-async def running(server: str, version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
-    """Such a server itself: a client without credentials, and the token to send."""
-    async with behaving(_behaviour(version, GATES[server])) as found:
-        yield found
+async def running(
+    server: str, version: str, *, lasting: bool = True
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """Such a server itself: a client without credentials, and the token to send.
+
+    Unless its connections are ``lasting``, each request has one of its own: a server may close one that is kept while
+    something is sent on it.
+    """
+    async with _started(_behaviour(version, GATES[server]), lasting=lasting) as (session, token, _):
+        yield session, token
 
 
 @asynccontextmanager
@@ -69,7 +76,9 @@ async def behaving(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSe
 
 
 @asynccontextmanager
-async def _started(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSession, str, ClusterHome]]:
+async def _started(
+    behaviour: Behaviour, *, lasting: bool = True
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str, ClusterHome]]:
     spec = ClusterSpec(
         name="vectors",
         version=behaviour.version,
@@ -84,7 +93,7 @@ async def _started(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSe
         for process in (plane.etcd(), plane.apiserver(behaviour)):
             stack.push_async_callback(process.stop)
             await process.start()
-        session = await stack.enter_async_context(client(plane.access.url, plane.access.certificate))
+        session = await stack.enter_async_context(client(plane.access.url, plane.access.certificate, lasting=lasting))
         yield session, plane.access.token, home
 
 
@@ -115,10 +124,11 @@ async def cluster(
         shutil.rmtree(home.directory, ignore_errors=True)
 
 
-def client(url: str, certificate: bytes | None) -> aiohttp.ClientSession:
-    """A client that trusts one certificate."""
-    trust = ssl.create_default_context(cadata=(certificate or b"").decode())
-    return aiohttp.ClientSession(url, connector=aiohttp.TCPConnector(ssl=trust))
+def client(url: str, certificate: bytes | None, *, lasting: bool = True) -> aiohttp.ClientSession:
+    """A client that trusts one certificate; it takes warnings of any length."""
+    trust = ssl.create_default_context(cadata=certificate.decode()) if certificate else False
+    connector = aiohttp.TCPConnector(ssl=trust, force_close=not lasting)
+    return aiohttp.ClientSession(url, connector=connector, max_field_size=_FIELD_BYTES)
 
 
 def _behaviour(version: str, gates: FeatureGates) -> Behaviour:
