@@ -32,6 +32,7 @@ from drakit_api.quantity import INT64_MAX
 _MAX_UNKNOWN = 100
 # The fields of an object by which its type is found.
 _OF_THE_TYPE = ("kind", "apiVersion")
+_KEPT_BY_NULL = ("string", "bool", "int", "struct")
 _PYTHON: dict[str, type] = {"string": str, "bool": bool}
 
 
@@ -139,6 +140,9 @@ def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> De
             return wrong(value, notes, {})
         if not fields:
             fields.update(_fields(types, kind.struct, kind.struct.rpartition(".")[2], stack))
+        if notes.repeated and isinstance(value, Repeated):
+            _note_all(value, {key: decode for key, (_, decode) in fields.items()}, notes)
+            value = _last_values(value, {field.name: field.type for field in types.flat_fields(kind.struct)})
         decoded = {}
         for key, item in value.items():
             field = fields.get(key)
@@ -151,6 +155,38 @@ def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> De
         return decoded
 
     return decode_struct
+
+
+def _note_all(value: Repeated, decoders: dict[str, Decoder], notes: _Notes) -> None:
+    """Decode all values of repeated fields, of which each has to be of the right type."""
+    for key, item in value.pairs:
+        decode = decoders.get(key)
+        if decode is not None and item is not None:
+            decode(item, notes)
+
+
+def _last_values(value: Repeated, types: dict[str, Type]) -> dict[str, Any]:
+    """Find what fields that are repeated come to in Go, which decodes each into what it has decoded before."""
+    found: dict[str, Any] = {}
+    for key, item in value.pairs:
+        kind, before = types.get(key), found.get(key)
+        found[key] = item if kind is None or before is None else _filled(kind, before, item)
+    return found
+
+
+def _filled(kind: Type, before: Any, item: Any) -> Any:
+    """Fill a value of Go further: structs, maps and the items of lists keep what is not said again.
+
+    A null leaves what is not behind a pointer as it is.
+    """
+    if item is None:
+        return before if not kind.pointer and kind.shape in _KEPT_BY_NULL else None
+    if kind.shape in ("struct", "map") and isinstance(before, dict) and isinstance(item, dict):
+        return Repeated([(key, each) for part in (before, item) for key, each, _ in pairs(part)])
+    if kind.item is not None and isinstance(before, list) and isinstance(item, list):
+        both = zip(before, item, strict=False)
+        return [_filled(kind.item, old, new) for old, new in both] + item[len(before) :]
+    return item
 
 
 def _bulky(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
@@ -213,6 +249,12 @@ def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) ->
     def decode_map(value: Any, notes: _Notes) -> Any:
         if type(value) is not dict and not isinstance(value, Repeated):
             return wrong(value, notes, {})
+        if notes.repeated and isinstance(value, Repeated):
+            # A value of a map is decoded anew where its key comes again.
+            value = [
+                (key, _zero(item_type) if item is None else decode_item(item, notes)) for key, item in value.pairs
+            ]
+            return dict(value)
         return {key: _zero(item_type) if item is None else decode_item(item, notes) for key, item in value.items()}
 
     return decode_list if kind.shape == "list" else decode_map

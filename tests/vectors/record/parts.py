@@ -83,6 +83,7 @@ PARTS = (
     _of_go("api/quantities", Recorder("quantities", beside=False)),
     _of_go("api/texts", Recorder("texts")),
     _served(extensions_answers.FILE, extensions_answers.asked_again),
+    _served(extensions_answers.CORNERS, extensions_answers.corners_asked_again),
     _served("cel/admission", selectors.asked_again),
     _of_go("cel/devices", _CEL),
     _of_go("cel/language", _CEL, go_answers.language()),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gzip
 import json
 import re
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -16,10 +14,10 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from tests.vectors import recordings
 from tests.vectors.stories import answers, judging, places, texts
 from tests.vectors.stories.hooks import Hooks
 
-_FILE = Path(__file__).parents[1] / "extensions/stories.jsonl.gz"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _REFUSED = 300
 # The code where a connection has ended, or the time has.
@@ -42,11 +40,10 @@ class Difference(NamedTuple):
 
 
 @functools.cache
-def families() -> dict[str, list[dict[str, Any]]]:
-    """Read the stories, by what stands before the colon in their names."""
+def families(file: str = "extensions/stories") -> dict[str, list[dict[str, Any]]]:
+    """Read the stories of a file, by what stands before the colon in their names."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in gzip.decompress(_FILE.read_bytes()).splitlines():
-        story = json.loads(line)
+    for story in map(json.loads, recordings.lines(file)):
         found.setdefault(story["name"].partition(":")[0], []).append(story)
     return found
 

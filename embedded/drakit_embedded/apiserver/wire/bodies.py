@@ -123,11 +123,10 @@ def _with_type(value: Any) -> Object:
         return {}
     if not isinstance(value, dict):
         raise gojson.JsonError(f"json: cannot unmarshal {gojson.name_of(value)} into Go value of type {_META}")
-    for field in value:
+    for field, found, _ in gojson.pairs(value):
         name = _TYPE_FIELDS.get(field.lower())
         if name is None:
             continue
-        found = value[field]
         if not isinstance(found, str | None):
             raise gojson.JsonError(
                 f"json: cannot unmarshal {gojson.name_of(found)} into Go struct field .{name} of type string"

@@ -16,6 +16,7 @@ from tests.vectors.replay import RUNTIME_CONFIG
 from tests.vectors.stories import hooks
 from tests.vectors.stories.playing import Difference, Player, families
 
+CORNERS = "extensions/corners"
 TOKEN = "of-the-tests"
 # Stories that are played at the same time; most of their time is spent in waiting.
 TOGETHER = 8
@@ -48,13 +49,23 @@ async def player() -> AsyncIterator[Player]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("family", families())
 async def test_stories(family: str, player: Player) -> None:
+    await told_as_recorded(families()[family], player)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", families(CORNERS))
+async def test_corners(family: str, player: Player) -> None:
+    await told_as_recorded(families(CORNERS)[family], player)
+
+
+async def told_as_recorded(stories: list[dict[str, Any]], player: Player) -> None:
     limit = asyncio.Semaphore(TOGETHER)
 
     async def played(story: dict[str, Any]) -> list[Difference]:
         async with limit:
             return await player.play(story)
 
-    found = await asyncio.gather(*(played(story) for story in families()[family]))
+    found = await asyncio.gather(*(played(story) for story in stories))
     differences = [difference for each in found for difference in each if not _is_known(difference)]
     assert [str(difference) for difference in differences] == []
 
