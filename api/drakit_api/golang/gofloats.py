@@ -7,6 +7,7 @@ from decimal import Decimal
 # Beyond these powers of ten there is an exponent.
 _GENERAL = range(-4, 6)
 _JSON = range(-6, 21)
+_LEAST_WITH_EXPONENT = 1e21
 
 
 def general(value: float) -> str:
@@ -17,6 +18,13 @@ def general(value: float) -> str:
 def json_text(value: float) -> str:
     """Print a finite number as ``json.Marshal`` does: ``1000000``, ``1.5``, ``1e-7``."""
     return _printed(value, _JSON, exponent_digits=1)
+
+
+def read_again(value: float) -> int | float:
+    """Return what becomes of a number that is printed as JSON and read again: one without a fraction is an integer."""
+    if not value.is_integer() or abs(value) >= _LEAST_WITH_EXPONENT:
+        return value
+    return int(Decimal(repr(value)))
 
 
 def _printed(value: float, plain: range, *, exponent_digits: int) -> str:

@@ -8,6 +8,7 @@ the text looked at a second time. Source: ``encoding/json`` of Go (``scanner.go`
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,8 @@ import msgspec
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import FEW_DIGITS
 
+# From halfway between the largest float and the next power of two on, numbers are rounded to infinity.
+_TOO_LARGE = 2**1024 - 2**970
 _MOST_LEVELS = 10_000
 _END = "unexpected end of JSON input"
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -35,12 +38,12 @@ class JsonError(ValueError):
 
 
 class LongNumber(float):
-    """A whole number of more digits than Python reads by itself; its value is near, and its text is all of it."""
+    """A number that is too large for a float, or for Python to read; its value is near, and its text is all of it."""
 
     __slots__ = ("text",)
 
     def __new__(cls, text: str) -> LongNumber:
-        """Make the nearest float; ``text`` has the digits, with or without a sign."""
+        """Make the nearest float; ``text`` is a number of JSON."""
         made = super().__new__(cls, text)
         made.text = text
         return made
@@ -105,7 +108,8 @@ def _read_slowly(raw: bytes) -> Any:
 
     try:
         # Go replaces what is not UTF-8.
-        value = _valid(json.loads(raw.decode(errors="replace"), object_pairs_hook=made, parse_int=_whole))
+        text = raw.decode(errors="replace")
+        value = _valid(json.loads(text, object_pairs_hook=made, parse_int=_whole, parse_float=_real))
     except RecursionError:
         raise JsonError("exceeded max depth") from None
     if any_repeated and type(value) is dict:
@@ -115,6 +119,30 @@ def _read_slowly(raw: bytes) -> Any:
 
 def _whole(digits: str) -> int | LongNumber:
     return int(digits) if len(digits) <= FEW_DIGITS else LongNumber(digits)
+
+
+def _real(text: str) -> float:
+    return LongNumber(text) if math.isinf(number := float(text)) else number
+
+
+def too_large(value: Any) -> str | None:
+    """Find the first number in a value that is too large for a float of 64 bits, and return it as it is written.
+
+    Go reads no such number where any value may stand.
+    """
+    if isinstance(value, dict | list):
+        items = [item for _, item, _ in pairs(value)] if isinstance(value, dict) else value
+        return next((found for item in items if (found := too_large(item)) is not None), None)
+    if isinstance(value, LongNumber):
+        return value.text
+    if type(value) is int:
+        return None if abs(value) < _TOO_LARGE else str(value)
+    return None
+
+
+def of_float(literal: str) -> str:
+    """Say in Go's words that a number is too large for a float, where any value may stand."""
+    return f"json: cannot unmarshal number {literal} into Go value of type float64"
 
 
 def holds_long_number(value: Any) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api import quantity
-from drakit_api.golang import gotime
+from drakit_api.golang import gofloats, gotime
 from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number, name_of, pairs
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import FEW_DIGITS
@@ -33,6 +33,8 @@ _MAX_UNKNOWN = 100
 # The fields of an object by which its type is found.
 _OF_THE_TYPE = ("kind", "apiVersion")
 _KEPT_BY_NULL = ("string", "bool", "int", "struct")
+# Structs whose raw values have readers of their own.
+_READ_LATER = ("CustomResourceValidation",)
 _PYTHON: dict[str, type] = {"string": str, "bool": bool}
 
 
@@ -224,7 +226,7 @@ def _decoder(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> D
         case "time" | "microtime":
             return _time(kind, owner, stack)
         case "raw":
-            return _raw
+            return _raw if owner not in _READ_LATER else _unread
         case "bytes":
             return _bytes(kind, owner, stack)
         case "intorstring":
@@ -251,9 +253,7 @@ def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) ->
             return wrong(value, notes, {})
         if notes.repeated and isinstance(value, Repeated):
             # A value of a map is decoded anew where its key comes again.
-            value = [
-                (key, _zero(item_type) if item is None else decode_item(item, notes)) for key, item in value.pairs
-            ]
+            value = [(key, _zero(item_type) if item is None else decode_item(item, notes)) for key, item in value.pairs]
             return dict(value)
         return {key: _zero(item_type) if item is None else decode_item(item, notes) for key, item in value.items()}
 
@@ -326,8 +326,10 @@ def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any
 
 
 def _literal(value: Any) -> str:
-    """Print a number as it was written; one with a point or an exponent as Python does, which may differ."""
-    return value.text if isinstance(value, LongNumber) else repr(value)
+    """Print a number as it was written; one with a point or an exponent as Go prints it, which may differ."""
+    if isinstance(value, LongNumber):
+        return value.text
+    return gofloats.json_text(value) if isinstance(value, float) else repr(value)
 
 
 def _zero(kind: Type) -> Any:
@@ -398,6 +400,11 @@ def _first_illegal(text: str) -> int:
     alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     body = text.rstrip("=")
     return next((index for index, char in enumerate(body) if char not in alphabet), len(body) // 4 * 4)
+
+
+def _unread(value: Any, notes: _Notes) -> Any:
+    """Take any value as it is."""
+    return value
 
 
 def _raw(value: Any, notes: _Notes) -> Any:

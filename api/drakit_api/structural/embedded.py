@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from drakit_api import formats
+from drakit_api.golang.gofloats import read_again
 from drakit_api.golang.gostrings import as_marshaled
 from drakit_api.objects import schema as schemas
 from drakit_api.objects.decoding import DecodeError, decode_part
@@ -96,6 +97,8 @@ def _readable_fields(types: schemas.Schema, value: dict[str, Any], path: str) ->
 def _ordered(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _ordered(value[key]) for key in sorted(value)}
+    if isinstance(value, float):
+        return read_again(value)
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 

@@ -84,8 +84,8 @@ def _object(found: Any) -> Object:
         raise ConversionError(f"Object 'Kind' is missing in '{to_json(found)}'")
     try:
         obj: Object = decoding.copied(found)
-    except OverflowError:
-        raise ConversionError("json: cannot unmarshal number into Go value of type float64") from None
+    except OverflowError as error:
+        raise ConversionError(str(error)) from None
     return obj
 
 

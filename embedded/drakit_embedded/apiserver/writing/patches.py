@@ -76,11 +76,13 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
     if kind == "apply":
         return _configuration(raw, find)
     try:
-        content = gojson.read(raw, long_numbers=False)
+        content = gojson.read(raw)
         budget.check(content, raw)
     except (gojson.JsonError, budget.TooDeepError):
         raise statuses.bad_request("invalid JSON patch") from None
     find()
+    if (literal := gojson.too_large(content)) is not None:
+        raise _too_large(kind, content, literal)
     complaints: list[str] = []
     # An object with a repeated key anywhere in it is Repeated; a list has to be searched.
     if isinstance(content, gojson.Repeated | list):
@@ -97,6 +99,14 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
         why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(why if kind == "strategic" else f"error decoding patch: {why}")
     return Patch(kind, content, complaints)
+
+
+def _too_large(kind: PatchType, content: Any, literal: str) -> statuses.StatusError:
+    """Build the 400 for a number that is too large for a float, as Go finds when it reads the patch."""
+    why = gojson.of_float(literal)
+    if kind == "json" and isinstance(content, list):
+        why = why.replace("Go value", "Go struct field jsonPatchOp.value")
+    return statuses.bad_request(f"error decoding patch: {why}")
 
 
 def _configuration(raw: bytes, find: Callable[[], object]) -> Patch:

@@ -5,11 +5,10 @@ k8s.io/apiextensions-apiserver v0.37 pkg/apiserver/customresource_handler.go (sc
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from drakit_api.golang import gojson
+from drakit_api.golang import gofloats, gojson
 from drakit_api.golang.gostrings import quote, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding
@@ -21,8 +20,6 @@ from drakit_embedded.apiserver.scheme.definitions import Version
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import StatusError, bad_request
 
-# Go prints integral numbers up to here without an exponent.
-_MOST_PRINTED = 1e21
 _SMALLEST, _GREATEST = -(2**63), 2**63 - 1
 
 
@@ -58,8 +55,8 @@ def _read(obj: Object, named: _Named, shape: Callable[[Object], list[str]]) -> t
             read.pop(field, None)
         read["metadata"], unknown = embedded.read_metadata(read.get("metadata"))
         return read, unknown + shape(read)
-    except OverflowError:
-        raise named.unreadable("json: cannot unmarshal number into Go value of type float64") from None
+    except OverflowError as error:
+        raise named.unreadable(str(error)) from None
     except (decoding.DecodeError, embedded.CoercionError) as error:
         raise named.unreadable(str(error)) from None
 
@@ -149,7 +146,7 @@ def copied(value: Any) -> Any:
     """Copy JSON as Go reads it: the last value of a key counts, and integers are of 64 bits or become floats.
 
     Raises:
-        OverflowError: for a number that is too large for a float.
+        OverflowError: for a number that is too large for a float, in Go's words.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None:
@@ -161,10 +158,9 @@ def copied(value: Any) -> Any:
         return [copied(item) for item in value]
     if isinstance(value, int) and _SMALLEST <= value <= _GREATEST:
         return value
-    number = float(value.text) if isinstance(value, gojson.LongNumber) else float(value)
-    if math.isinf(number):
-        raise OverflowError
-    return number
+    if (literal := gojson.too_large(value)) is not None:
+        raise OverflowError(gojson.of_float(literal))
+    return float(value)
 
 
 def printed(value: Any) -> Any:
@@ -173,7 +169,7 @@ def printed(value: Any) -> Any:
     A value that has no floats is returned as it is.
     """
     if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _MOST_PRINTED else value
+        return gofloats.read_again(value)
     if isinstance(value, dict):
         changed = {key: item for key, old in value.items() if (item := printed(old)) is not old}
         return {**value, **changed} if changed else value

@@ -26,8 +26,8 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
             validated[_SCHEMA] = reader.read(validated[_SCHEMA])
         except (DecodeError, TooDeepError) as error:
             raise _unreadable(kind, str(error)) from None
-        if reader.wrong_type:
-            raise _unreadable(kind, reader.wrong_type)
+        if problem := reader.wrong_type or reader.unconvertible:
+            raise _unreadable(kind, problem)
         complaints += tuple(f"{what} field {quote(path)}" for what, path in reader.complaints)
     warnings = structures.judged(complaints, kind, validation)
     empties.drop(decoded, *structures.types_of(kind))

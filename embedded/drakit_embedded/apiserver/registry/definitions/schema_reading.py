@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from drakit_api.golang.gojson import LongNumber, name_of, pairs, single
+from drakit_api.golang.gojson import name_of, of_float, pairs, single, too_large
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.decoding import DecodeError
 from drakit_embedded.apiserver.registry.definitions.schema_fields import (
@@ -57,12 +57,14 @@ class _Place(NamedTuple):
 class SchemaReader:
     """Reads one schema; ``path`` is where it stands, and ``stack`` the same without places in lists.
 
-    Of what is unknown or repeated, ``complaints`` has the kind and the path; ``wrong_type`` is about the first such.
+    Of what is unknown or repeated, ``complaints`` has the kind and the path; ``wrong_type`` is about the first such,
+    and ``unconvertible`` about the first value of any type that is none in Go, as is found once all else is read.
     """
 
     def __init__(self, path: str, stack: str) -> None:
         self.complaints: list[tuple[str, str]] = []
         self.wrong_type: str | None = None
+        self.unconvertible: str | None = None
         self._place = _Place("CustomResourceValidation", path, stack)
         # How many of the decoders around are not strict.
         self._lenient = 0
@@ -97,15 +99,15 @@ class SchemaReader:
 
     def _scalar(self, item: Any, field: Field, place: _Place) -> Any:
         if field.shape == "float64" and isinstance(item, int | float) and not isinstance(item, bool):
-            return _stored(float(item))
+            return self._wrong(item, place, "float64") if too_large(item) else _stored(float(item))
         if type(item) is _PYTHON.get(field.shape) and (field.shape != "int64" or item in _INT64):
             return item
         return self._wrong(item, place, field.go_type)
 
     def _wrong(self, item: Any, place: _Place, go_type: str) -> None:
         found = name_of(item)
-        if found == "number" and go_type == "int64":
-            found = f"number {item.text if isinstance(item, LongNumber) else item}"
+        if found == "number" and go_type in ("int64", "float64"):
+            found = f"number {too_large(item) or item}"
         # What decodes itself names the struct that it stands in.
         struct = _SCHEMA if self._lenient else place.struct
         text = f"json: cannot unmarshal {found} into Go struct field {struct}.{place.stack} of type {go_type}"
@@ -115,6 +117,9 @@ class SchemaReader:
 
     def _json(self, item: Any, field: Field, place: _Place) -> Any:
         _check_depth(item, DEEPEST - place.depth)
+        if (literal := too_large(item)) is not None:
+            self.unconvertible = self.unconvertible or of_float(literal)
+            return None
         return _as_stored(single(item))
 
     def _list(self, item: Any, field: Field, place: _Place) -> Any:
