@@ -14,14 +14,12 @@ is gone through a second time, to say where those are.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api import quantity
-from drakit_api.golang import gofloats, gotime
+from drakit_api.golang import gobase64, gofloats, gotime
 from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number, name_of, pairs
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import FEW_DIGITS
@@ -34,7 +32,7 @@ _MAX_UNKNOWN = 100
 _OF_THE_TYPE = ("kind", "apiVersion")
 _KEPT_BY_NULL = ("string", "bool", "int", "struct")
 # Structs whose raw values have readers of their own.
-_READ_LATER = ("CustomResourceValidation",)
+_READ_LATER = ("CustomResourceValidation", "AdmissionRequest", "ConversionRequest", "ConversionResponse")
 _PYTHON: dict[str, type] = {"string": str, "bool": bool}
 
 
@@ -385,21 +383,13 @@ def _bytes(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     def decode_bytes(value: Any, notes: _Notes) -> Any:
         if not isinstance(value, str):
             return wrong(value, notes, "")
-        text = value.replace("\n", "").replace("\r", "")
         try:
-            base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            raise _Abort(f"illegal base64 data at input byte {_first_illegal(text)}") from None
-        return text
+            gobase64.decode(value)
+        except gobase64.Base64Error as error:
+            notes.wrong_type = notes.wrong_type or str(error)
+        return value.replace("\n", "").replace("\r", "")
 
     return decode_bytes
-
-
-def _first_illegal(text: str) -> int:
-    """Return where Go's decoder of base64 stops: at the first illegal character, or at an incomplete group."""
-    alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    body = text.rstrip("=")
-    return next((index for index, char in enumerate(body) if char not in alphabet), len(body) // 4 * 4)
 
 
 def _unread(value: Any, notes: _Notes) -> Any:

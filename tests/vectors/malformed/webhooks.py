@@ -66,7 +66,7 @@ def admitting(number: int, chance: Random) -> tuple[list[Step], dict[str, Any]]:
 def converting(number: int, chance: Random) -> tuple[list[Step], dict[str, Any]]:
     """Tell a story of a program that converts wrongly; ``asked`` are the steps for which it is asked."""
     name = seeds.identity(number)
-    definition = _converted_definition(name)
+    definition = converted_definition(name)
     told = stages.defined(definition)
     scripts = {}
     for part in range(_REPLIES):
@@ -110,7 +110,8 @@ def _body(definition: Step) -> Step:
     return {"apiVersion": f"{spec['group']}/{spec['versions'][0]['name']}", "kind": spec["names"]["kind"], "spec": {}}
 
 
-def _converted_definition(name: str) -> Step:
+def converted_definition(name: str) -> Step:
+    """Make a definition of two versions, between which the hook ``c`` of the story converts."""
     spec = {"a": {"type": "string"}, "n": {"type": "integer"}, "any": {"x-kubernetes-preserve-unknown-fields": True}}
     properties = {"spec": {"type": "object", "properties": spec}, "status": {"type": "object"}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}

@@ -14,7 +14,7 @@ from drakit_api.golang.goerrors import aggregated
 from drakit_api.golang.gostrings import quote, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.metadata import annotation_rules, label_map
-from drakit_embedded.apiserver.admission.webhooks import answer_types, replies
+from drakit_embedded.apiserver.admission.webhooks import replies
 from drakit_embedded.apiserver.admission.webhooks.replies import ReplyError, Wanted
 from drakit_embedded.apiserver.converting.reviews import GROUP, KIND
 from drakit_embedded.apiserver.outgoing.clients import Reply
@@ -51,7 +51,7 @@ def converted(reply: Reply, uid: str, version: str, sent: Object, wanted: str) -
 
 
 def _objects(reply: Reply, uid: str, version: str) -> list[Any]:
-    review = replies.review(reply, Wanted(GROUP, KIND, version, answer_types.check_conversion))
+    review = replies.review(reply, Wanted(GROUP, KIND, version))
     if version == "v1":
         _check_type(review)
     response = review.get("response")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.vectors.malformed import stages
+from tests.vectors.malformed import stages, webhooks
 
 Object = dict[str, Any]
 Step = dict[str, Any]
@@ -22,16 +22,19 @@ _OPERATIONS = "application/json-patch+json"
 
 def made() -> Iterator[Object]:
     """Make all stories; the part of their names before the colon is what they are about."""
-    for number, (name, steps) in enumerate(_told().items()):
-        text = json.dumps({"name": name, "steps": list(steps)})
+    for number, (name, told) in enumerate(_told().items()):
+        steps, hooks = told if isinstance(told, tuple) else (told, {})
+        text = json.dumps({"name": name, "steps": list(steps), **({"hooks": hooks} if hooks else {})})
         yield json.loads(text.replace("$id", f"s{7_000_000 + number}"))
 
 
-def _told() -> dict[str, Iterable[Step]]:
+def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
     return {
         **{f"repeated:{name}": [_raw(kind, text)] for name, (kind, text) in _REPEATED.items()},
         **{f"numbers:{name}": [_raw(kind, text)] for name, (kind, text) in _NUMBERS.items()},
         "numbers:of objects": _with_things(_numbers_of_objects()),
+        "replies:admission": _admitting(),
+        "replies:conversion": _converting(),
     }
 
 
@@ -79,6 +82,33 @@ def _numbers_of_objects() -> Iterator[Step]:
         yield _write("POST", f'{{"metadata":{{"name":"x","labels":{{"a":{number}}}}}}}', query=_DRY)
         yield _write("POST", f'{{"metadata":{{"name":"x","generation":{number}}}}}', query=_DRY)
         yield _write("POST", f'{{"unknown":{number}}}', query=_DRY)
+
+
+def _admitting() -> tuple[list[Step], Object]:
+    """Tell of a webhook that answers to each object otherwise."""
+    definition = json.loads(_definition())
+    hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
+    configured = stages.configuration("MutatingWebhookConfiguration", "$id", hook)
+    seen, left = stages.webhooks_seen("$id")
+    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_ADMISSION_REPLIES)}
+    asked = [{**_write("POST", "{}", name=name), "reply": script["filled"]} for name, script in scripts.items()]
+    denied = {"response": {"allowed": False, "status": {"message": "probe"}}}
+    told = [*stages.defined(definition), stages.post(configured, vital=True), *seen, *asked]
+    hooks = {"a": {"named": scripts}, "probev": denied, "probem": denied}
+    return [*told, *left, *stages.removed(definition, configured)], hooks
+
+
+def _converting() -> tuple[list[Step], Object]:
+    """Tell of a program that converts each object otherwise."""
+    definition = webhooks.converted_definition("$id")
+    old, new = (stages.objects_path(definition, version) for version in ("v1", "v2"))
+    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_CONVERSION_REPLIES)}
+    told = stages.defined(definition)
+    for name, script in scripts.items():
+        body = {"apiVersion": "$id.example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}}
+        told.append({"method": "POST", "path": old, "body": body, "vital": True})
+        told.append({"method": "GET", "path": f"{new}/{name}", "reply": script["filled"]})
+    return [*told, *stages.removed(definition)], {"c": {"named": scripts}}
 
 
 def _raw(kind: str, text: str) -> Step:
@@ -171,3 +201,72 @@ _NUMBERS = {
     "as a type": (_DEFINITION, _definition('{"type":1E400}')),
     "as an object": (_DEFINITION, _definition('{"type":"object","properties":1E400}')),
 }
+
+
+def _admission(response: str, *, before: str = "", review: str = "") -> str:
+    return (
+        f'{{{review}"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",'
+        f'"response":{{{before}"uid":"${{uid}}","allowed":true{response}}}}}'
+    )
+
+
+# A body that begins with a brace is JSON, whatever YAML might make of it.
+_ADMISSION_REPLIES = (
+    _admission(""),
+    _admission(',"auditAnnotations":{"a":0x10}'),
+    _admission("") + _admission(""),
+    _admission("").replace('"', "'"),
+    "\n" + _admission("").replace("true", "True"),
+    "kind: AdmissionReview\napiVersion: admission.k8s.io/v1\nresponse: {uid: ${uid}, allowed: true}",
+    _admission("", before='"allowed":1,'),
+    _admission("", before='"status":{"code":"x"},"status":{},'),
+    _admission(',"allowed":null'),
+    _admission("", review='"request":[],'),
+    _admission("", review='"request":{"userInfo":{"groups":{}}},'),
+    _admission("", review='"request":{"object":1,"dryRun":1},'),
+    _admission(',"status":{"metadata":[]}'),
+    _admission(',"status":{"metadata":{"remainingItemCount":"x"}}'),
+    _admission(',"status":{"code":1E400}'),
+    *(
+        _admission(f',"patchType":"JSONPatch","patch":"{patch}"')
+        for patch in ("AA=", "AA=A", "AAAA=", "AA==A", "W10", "W1\\n0=", "\u00e9", "-_-_")
+    ),
+    _admission(',"patch":"!","warnings":{}'),
+    _admission(',"warnings":{},"patch":"!"'),
+    _admission(',"warnings":[null,"a"]'),
+)
+
+
+def _conversion(converted: str, *, before: str = "", review: str = "") -> str:
+    return (
+        f'{{{review}"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{{{before}"uid":"${{uid}}",'
+        f'"result":{{"status":"Success"}},"convertedObjects":{converted}}}}}'
+    )
+
+
+def _converted(more: str = "", metadata: str = "") -> str:
+    return (
+        f'[{{{more}"apiVersion":"${{desired}}","kind":"Thing","metadata":{{{metadata}"name":"${{name}}",'
+        '"namespace":"${namespace}","uid":"${objectUID}"}}]'
+    )
+
+
+_CONVERSION_REPLIES = (
+    _conversion(_converted()),
+    _conversion(_converted('"spec":{"n":0x10},')),
+    _conversion(_converted()) + _conversion(_converted()),
+    _conversion(_converted(), review='"request":[],'),
+    _conversion(_converted(), review='"request":{"objects":{}},'),
+    _conversion(_converted(), review='"request":{"objects":[1],"uid":1},'),
+    _conversion(_converted(), before='"result":{"status":1},'),
+    _conversion(_converted(), before='"convertedObjects":{},'),
+    _conversion(_converted('"kind":1,')),
+    _conversion(_converted('"spec":{"n":1E400},')),
+    _conversion(_converted('"spec":{"any":1E400},')),
+    _conversion(_converted('"spec":{"any":9223372036854775808},')),
+    _conversion(_converted('"spec":{"any":1.0},')),
+    _conversion(_converted('"spec":[],"spec":{"n":1},')),
+    _conversion(_converted(metadata='"labels":{"a":1},"labels":{"a":"b"},')),
+    _conversion(_converted(metadata='"labels":{"a":null},')),
+    _conversion(_converted('"unknown":{"a":1},')),
+)

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
 
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.admission.webhooks import answer_types, replies
+from drakit_embedded.apiserver.admission.webhooks import replies
 from drakit_embedded.apiserver.admission.webhooks.replies import ReplyError, Wanted
 from drakit_embedded.apiserver.outgoing.clients import Reply
 
@@ -44,7 +45,7 @@ def read(reply: Reply, *, uid: str, version: str, mutating: bool) -> Answer:
     if not isinstance(review.get("response"), dict):
         raise CallError(f"{_RESPONSE}: webhook response was absent")
     response: Object = review["response"]
-    patch, patch_type = answer_types.decoded_bytes(response.get("patch")), response.get("patchType")
+    patch, patch_type = base64.b64decode(response.get("patch", "")), response.get("patchType")
     if version == "v1":
         _check(review, response, uid)
         problem = _of_mutating(patch, patch_type) if mutating else _of_validating(patch, patch_type)
@@ -90,6 +91,6 @@ def _of_validating(patch: bytes, patch_type: str | None) -> str:
 def _review(reply: Reply, version: str) -> Object:
     """Decode the body of a reply into the review of a version."""
     try:
-        return replies.review(reply, Wanted(_GROUP, _KIND, version, answer_types.check))
+        return replies.review(reply, Wanted(_GROUP, _KIND, version))
     except ReplyError as error:
         raise CallError(f"{_CALL}: {error}") from None

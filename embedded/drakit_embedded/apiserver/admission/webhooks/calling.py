@@ -116,11 +116,10 @@ def failed(hook: Hook, error: CallError) -> StatusError | None:
 
 def _refusal(hook: Hook, status: Object) -> StatusError:
     """Build the refusal that a webhook asked for (``ToStatusErr``)."""
-    told = answer_types.status_fields(status)
-    message, reason = told.get("message", ""), told.get("reason", "")
+    message, reason = status.get("message", ""), status.get("reason", "")
     denied = f"admission webhook {quote(hook.name)} denied the request"
     why = f": {message or reason}" if message or reason else " without explanation"
-    code = max(told.get("code", 0), _LEAST_CODE)
+    code = max(status.get("code", 0), _LEAST_CODE)
     # Go's server cannot send others, and answers with an error of its own.
     code = code if code <= _MOST_CODE else 500
-    return StatusError(code, reason, denied + why, told.get("details"))
+    return StatusError(code, reason, denied + why, answer_types.details(status) or None)

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.decoding import DecodeError
 from drakit_embedded.apiserver.admission.webhooks import answer_types
 from drakit_embedded.apiserver.outgoing import go_errors
 from drakit_embedded.apiserver.outgoing.clients import Reply
@@ -25,12 +25,11 @@ class ReplyError(Exception):
 
 
 class Wanted(NamedTuple):
-    """The type of the review that is expected; ``check`` raises ``TypeFault`` for fields of wrong types."""
+    """The type of the review that is expected."""
 
     group: str
     kind: str
     version: str
-    check: Callable[[Object], None]
 
 
 def review(reply: Reply, wanted: Wanted) -> Object:
@@ -50,8 +49,8 @@ def review(reply: Reply, wanted: Wanted) -> Object:
         return _typed(_parsed(reply.body), wanted)
     except StatusError as error:
         raise ReplyError(error.message) from None
-    except answer_types.TypeFault as fault:
-        raise ReplyError(str(fault)) from None
+    except DecodeError as error:
+        raise ReplyError(str(error)) from None
 
 
 def _refused(reply: Reply) -> str:
@@ -67,13 +66,8 @@ def _refused(reply: Reply) -> str:
 
 
 def _parsed(body: bytes) -> Object:
-    """Read an object in JSON or YAML, as upstream's recognizing decoder: it tries both if it begins with a brace."""
-    if body.lstrip().startswith(b"{"):
-        try:
-            return bodies.parse(body, _JSON, "")
-        except StatusError:
-            pass
-    return bodies.parse(body, _YAML, "")
+    """Read an object as upstream's recognizing decoder: in JSON if it begins with a brace, else in YAML."""
+    return bodies.parse(body, _JSON if body.lstrip().startswith(b"{") else _YAML, "")
 
 
 def _is_status(found: Object) -> bool:
@@ -81,7 +75,7 @@ def _is_status(found: Object) -> bool:
 
 
 def _typed(found: Object, wanted: Wanted) -> Object:
-    """Check the type of what was read, and of its fields."""
+    """Check the type of what was read, and read its fields."""
     kind = found.get("kind") or wanted.kind
     api_version = found.get("apiVersion") or f"{wanted.group}/{wanted.version}"
     if _is_status(found):
@@ -93,8 +87,7 @@ def _typed(found: Object, wanted: Wanted) -> Object:
         raise ReplyError(bodies.unregistered(kind, api_version))
     if named != wanted.version:
         raise ReplyError(f"converting ({named}.{kind}) to ({wanted.version}.{kind}): unknown conversion")
-    wanted.check(found)
-    return found
+    return answer_types.read(found, wanted.kind)
 
 
 def _message(status: Object) -> str:

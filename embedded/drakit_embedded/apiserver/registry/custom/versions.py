@@ -73,7 +73,7 @@ class InVersion(NamedTuple):
     def _converted(self, obj: Object, source: Version, wanted: Version) -> Object:
         convert = self.definition.converted
         if convert is not None:
-            obj = convert(obj, source.name, wanted.name)
+            obj = decoding.printed(convert(obj, source.name, wanted.name))
         try:
             decoding.shaped(obj, wanted, drop_invalid=convert is None)
         except embedded.CoercionError as error:
