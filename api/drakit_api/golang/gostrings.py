@@ -54,7 +54,15 @@ def _quoted(char: str) -> str:
 
 def to_json(value: Any) -> str:
     """Encode a value whose fields are already in Go's order, as ``json.Marshal`` does."""
-    return msgspec.json.encode(value).decode().translate(_HTML_SAFE)
+    return msgspec.json.encode(value, enc_hook=_as_written).decode().translate(_HTML_SAFE)
+
+
+def _as_written(value: object) -> msgspec.Raw:
+    """Encode a number that has kept its text (``gojson.LongNumber``)."""
+    text = getattr(value, "text", None)
+    if not isinstance(text, str):
+        raise NotImplementedError(type(value))
+    return msgspec.Raw(text.encode())
 
 
 def marshaled(value: Any) -> str:

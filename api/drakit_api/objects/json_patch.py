@@ -8,6 +8,7 @@ its place. After gopkg.in/evanphx/json-patch.v4 ``patch.go``, with its errors.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from drakit_api.golang.gostrings import quote, to_json
@@ -30,14 +31,16 @@ class FailedTestError(OperationError):
     """A ``test`` operation whose value is another."""
 
 
-def applied(document: Container, operations: list[Operation]) -> Container:
+def applied(document: Container, operations: Sequence[Operation | None]) -> Container:
     """Apply the operations and return the patched document; the given one may change and must not be used afterwards.
 
     Raises:
         OperationError: if an operation does not apply; ``FailedTestError`` if it is a test that fails.
     """
     copied = 0
-    for operation in operations:
+    for each in operations:
+        # In Go, null is an operation of which nothing is said.
+        operation = {} if each is None else each
         if operation.get("op") == "copy":
             copied = _copy(document, operation, copied)
         else:

@@ -18,6 +18,9 @@ _SCRUBBED: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r'Invalid value: "\{\\"apiVersion\\"(?:[^"\\]|\\.)*"'), "Invalid value: <dump>"),
     (re.compile(r"(resourceVersion|resource version)([^0-9]{1,4})\d+", re.IGNORECASE), r"\1\2<rv>"),
+    # Objects that are shown as they are, as texts in texts.
+    (re.compile(r'((?:creationTimestamp|lastTransitionTime|\btime)\\*":\\*")[^"\\]*'), r"\1<time>"),
+    (re.compile(r'(resourceVersion\\*":\\*")\d+'), r"\1<rv>"),
     (re.compile(r"(not decodable revision=)\d+"), r"\1<rv>"),
     (UUID, "<uid>"),
     (re.compile(r"selfType\d+"), "selfType"),

@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.managedfields import applies
 from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
-from drakit_embedded.apiserver.writing.patches import Patch
+from drakit_embedded.apiserver.writing.patch_bodies import Patch
 
 _FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct field \S+ of type (\w+)")
 # Types with JSON decoders of their own: times, quantities, and int-or-string.

@@ -29,11 +29,13 @@ from drakit_embedded.apiserver.registry.custom import unreadable
 from drakit_embedded.apiserver.registry.custom.unreadable import UnreadableError
 from drakit_embedded.apiserver.reruns import driver
 from drakit_embedded.apiserver.scheme import stored_only
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.apiserver.wire import forms, headers, negotiation, presentation
 from drakit_embedded.apiserver.wire.responses import answer, warn
-from drakit_embedded.apiserver.writing import deletes, expressions, patches, podverbs, scales, writes
+from drakit_embedded.apiserver.writing import deletes, expressions, patch_bodies, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
+from drakit_embedded.apiserver.writing.patch_bodies import Patch
 from drakit_embedded.serving.background import Stretch
 
 _encode = msgspec.json.Encoder().encode
@@ -253,24 +255,26 @@ def _answer(call: Call, form: forms.Form, written: writes.Written, warning: str)
 
 async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     content_type = call.content_type
-    patches.check_type(content_type, call.served.kind)
-    applying = patches.type_of(content_type) == "apply"
+    patch_bodies.check_type(content_type, call.served.kind)
+    applying = patch_bodies.type_of(content_type) == "apply"
     intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
     raw = await call.body()
     # Apply can create an object, but not by its status.
     may_be_new = applying and not subresource
     find = (lambda: None) if may_be_new else call.record
-    patch = await call.read(lambda: patches.parse(raw, content_type, find), raw)
+    validation = call.query.text("fieldValidation")
+    patch = await call.read(lambda: patch_bodies.parse(raw, content_type, find, validation=validation), raw)
     known = await expressions.compiled(patch.content, call.served.kind, call.api.gates, call.api.background)
     written = await call.write(lambda: _patched(call, patch, intent, subresource), known)
     return _answer(call, form, written, "" if subresource else call.served.stored_only)
 
 
-def _patched(call: Call, patch: patches.Patch, intent: Intent, subresource: str) -> writes.Written:
+def _patched(call: Call, patch: Patch, intent: Intent, subresource: str) -> writes.Written:
     if patch.type == "apply":
         return applies.apply(call, patch, intent, subresource=subresource)
-    reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings)
+    is_typed = call.served.kind.definition is None
+    reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings, is_typed)
     change = patches.change(call.served, call.key, patch, reader)
     return writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
 
@@ -322,20 +326,23 @@ async def _get_scale(call: Call) -> web.StreamResponse:
 
 async def _put_scale(call: Call) -> web.StreamResponse:
     intent = call.intent("UpdateOptions", "scale")
-    obj = await call.raw_object("Scale")
-    named = obj.get("metadata")
-    statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
-    return await _scaled(call, lambda: scales.read(call.served, obj), intent)
+    try:
+        wanted, warnings = scales.read(await call.raw_object("Scale"), call.query.text("fieldValidation"))
+    except StatusError as error:
+        raise scales.unreadable(error, call.served.kind) from None
+    call.warnings += warnings
+    return await _scaled(call, lambda: wanted, intent)
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
-    patches.check_type(call.content_type, call.served.kind)
-    intent = call.intent("PatchOptions", "scale", applying=patches.type_of(call.content_type) == "apply")
-    patch = patches.parse(await call.body(), call.content_type)
+    patch_bodies.check_type(call.content_type, call.served.kind)
+    intent = call.intent("PatchOptions", "scale", applying=patch_bodies.type_of(call.content_type) == "apply")
+    patch = patch_bodies.parse(await call.body(), call.content_type, validation=call.query.text("fieldValidation"))
     if patch.type == "apply" and call.served.kind.definition is not None:
         force = call.query.flag("force")
         raise scales.refuse_apply(call.served, call.record(), patch.content, call.writer("scale"), force=force)
-    return await _scaled(call, lambda: scales.patched(call.served, call.record(), patch), intent)
+    validation, warnings = call.query.text("fieldValidation"), call.warnings
+    return await _scaled(call, lambda: scales.patched(call.served, call.record(), patch, validation, warnings), intent)
 
 
 async def _scaled(call: Call, wanted: Callable[[], Object], intent: Intent) -> web.StreamResponse:

@@ -17,6 +17,7 @@ from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
 REPEATED = ": duplicate entries for key "
+_SCHEMA, _OF_SCHEMA = "openAPIV3Schema", "apiextensions/v1.CustomResourceValidation"
 _ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
 
 
@@ -46,6 +47,11 @@ def of_struct(value: Object, types: Schema, struct: str, shape: Shape | None, pa
         if key not in known:
             yield f"{path}.{key}: field not declared in schema"
             return
+        if key == _SCHEMA and struct == _OF_SCHEMA:
+            # Imported here, as definitions are seldom applied.
+            from drakit_embedded.apiserver.managedfields import schema_typechecks
+
+            yield from schema_typechecks.faults(item, f"{path}.{key}")
         yield from _value(item, types, known[key], fields[key].shape if key in fields else None, f"{path}.{key}")
 
 

@@ -118,9 +118,20 @@ def _from_yaml(raw: bytes) -> Any:
 
 
 def _with_type(value: Any) -> Object:
-    """Check that kind and apiVersion can be read (``pkg/runtime/serializer/json/meta.go`` of apimachinery)."""
+    check_type(value)
+    found: Object = {} if value is None else value
+    return found
+
+
+def check_type(value: Any) -> None:
+    """Check that kind and apiVersion can be read (``pkg/runtime/serializer/json/meta.go`` of apimachinery).
+
+    Raises:
+        JsonError: for what is no object, and for a field that is no text.
+        BodyError: for an apiVersion that is none.
+    """
     if value is None:
-        return {}
+        return
     if not isinstance(value, dict):
         raise gojson.JsonError(f"json: cannot unmarshal {gojson.name_of(value)} into Go value of type {_META}")
     for field, found, _ in gojson.pairs(value):
@@ -133,7 +144,6 @@ def _with_type(value: Any) -> Object:
             )
         if name == "apiVersion" and found and found.count("/") > 1:
             raise BodyError(f"unexpected GroupVersion string: {found}")
-    return value
 
 
 def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:

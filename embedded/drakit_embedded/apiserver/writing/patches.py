@@ -6,8 +6,8 @@ After k8s.io/apiserver/pkg/endpoints/handlers/patch.go. A patch is applied to th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import formatted, quote
@@ -17,31 +17,12 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.store import Key
-from drakit_embedded.apiserver.wire import budget
+from drakit_embedded.apiserver.wire import bodies, budget
 from drakit_embedded.apiserver.writing import merge_keys, printed, strategic
+from drakit_embedded.apiserver.writing.patch_bodies import Patch
 from drakit_embedded.apiserver.writing.writes import Change
 
-PatchType = Literal["merge", "strategic", "json", "apply"]
-_TYPES: dict[str, PatchType] = {
-    "application/merge-patch+json": "merge",
-    "application/strategic-merge-patch+json": "strategic",
-    "application/json-patch+json": "json",
-    "application/apply-patch+yaml": "apply",
-}
-_OF_CUSTOM = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
-_OF_OPERATIONS = ("op", "path", "from", "value")
 _STRICT = "strict decoding error: "
-# k8s.io/apiserver/pkg/endpoints/handlers/patch.go maxJSONPatchOperations
-_MOST_OPERATIONS = 10_000
-
-
-class Patch(NamedTuple):
-    """A decoded patch: an object, or for JSON patch a list of operations."""
-
-    type: PatchType
-    content: Any
-    # What strict decoding reports: repeated keys, and unknown keys of operations.
-    complaints: Sequence[str] = ()
 
 
 class Reader(NamedTuple):
@@ -50,98 +31,8 @@ class Reader(NamedTuple):
     incoming: Change
     validation: str
     warnings: list[str]
-
-
-def type_of(content_type: str) -> PatchType:
-    """Find the patch type of a content type; 415 for an unknown one."""
-    kind = _TYPES.get(content_type.partition(";")[0].strip().lower())
-    if kind is None:
-        raise statuses.unsupported_patch()
-    return kind
-
-
-def check_type(content_type: str, kind: Kind) -> None:
-    """Refuse with 415 what a kind takes no patches of: of custom resources nobody knows how to merge their lists."""
-    named = content_type.partition(";")[0].strip().lower()
-    if kind.definition is not None and _TYPES.get(named, "strategic") == "strategic":
-        raise statuses.unsupported_body(*_OF_CUSTOM)
-
-
-def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: None) -> Patch:
-    """Read a patch; 415 for an unknown type, 400 for one that is not of its type.
-
-    ``find`` looks for what is to be patched, and raises if there is none: JSON is read before, what it says after.
-    """
-    kind = type_of(content_type)
-    if kind == "apply":
-        return _configuration(raw, find)
-    try:
-        content = gojson.read(raw)
-        budget.check(content, raw)
-    except (gojson.JsonError, budget.TooDeepError):
-        raise statuses.bad_request("invalid JSON patch") from None
-    find()
-    if (literal := gojson.too_large(content)) is not None:
-        raise _too_large(kind, content, literal)
-    complaints: list[str] = []
-    # An object with a repeated key anywhere in it is Repeated; a list has to be searched.
-    if isinstance(content, gojson.Repeated | list):
-        complaints = [f"duplicate field {quote(path)}" for path in dict.fromkeys(gojson.duplicates(content))]
-        content = gojson.single(content)
-    if content is None:
-        if kind == "merge":
-            raise statuses.bad_request("Invalid JSON Patch")
-        content = [] if kind == "json" else {}
-    if kind == "json":
-        _check_operations(content)
-        complaints = [f"json patch {complaint}" for complaint in (*complaints, *_unknown(content))]
-    elif not isinstance(content, dict):
-        why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
-        raise statuses.bad_request(why if kind == "strategic" else f"error decoding patch: {why}")
-    return Patch(kind, content, complaints)
-
-
-def _too_large(kind: PatchType, content: Any, literal: str) -> statuses.StatusError:
-    """Build the 400 for a number that is too large for a float, as Go finds when it reads the patch."""
-    why = gojson.of_float(literal)
-    if kind == "json" and isinstance(content, list):
-        why = why.replace("Go value", "Go struct field jsonPatchOp.value")
-    return statuses.bad_request(f"error decoding patch: {why}")
-
-
-def _configuration(raw: bytes, find: Callable[[], object]) -> Patch:
-    """Parse an applied configuration; an empty document is an empty object."""
-    # Imported here: importing it takes a twentieth of a start.
-    from drakit_embedded.apiserver.wire import yaml_bodies
-
-    try:
-        content, repeated = yaml_bodies.read(raw)
-    except yaml_bodies.YamlError as error:
-        looks_like_json = raw.lstrip().startswith(b"{")
-        step = "decoding patch: error converting YAML to JSON" if looks_like_json else "encoding patch"
-        raise statuses.bad_request(f"error {step}: {error}") from None
-    find()
-    if content is not None and not isinstance(content, dict):
-        why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
-        raise statuses.bad_request(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {why}")
-    return Patch("apply", content or {}, repeated)
-
-
-def _check_operations(content: Any) -> None:
-    wrong, into = content, "[]handlers.jsonPatchOp"
-    if isinstance(content, list):
-        wrong, into = next((item for item in content if not isinstance(item, dict)), {}), "handlers.jsonPatchOp"
-    if not isinstance(content, list) or not isinstance(wrong, dict):
-        why = f"json: cannot unmarshal {gojson.name_of(wrong)} into Go value of type {into}"
-        raise statuses.bad_request(f"error decoding patch: {why}")
-    if len(content) > _MOST_OPERATIONS:
-        message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(content)}"
-        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
-
-
-def _unknown(content: list[Object]) -> Iterator[str]:
-    for index, operation in enumerate(content):
-        yield from (f'unknown field "[{index}].{key}"' for key in operation if key not in _OF_OPERATIONS)
+    # Whether upstream has an internal type of the kind, as which it reads what does not say its version.
+    has_internal_type: bool = False
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -196,9 +87,11 @@ def _operate(obj: Object, wanted: Any) -> Any:
 
 
 def _object(value: Any) -> Object:
-    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict | None):
+    """Check that something is left, which may yet be no object."""
+    if value is None:
         raise statuses.rejected()
-    return value
+    found: Object = value
+    return found
 
 
 def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
@@ -213,19 +106,31 @@ def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": kind.kind, "apiVersion": kind.api_version, **stored}
-        found = plain(typed, patch, node)
-        if patch.type == "strategic":
-            # Upstream merges into a Go type, so a patch cannot change the kind.
-            found |= {"kind": kind.kind, "apiVersion": kind.api_version}
-            raw_extensions.print_sorted(found)
-        else:
-            raw_extensions.print_anew(found)
-        read = _read(kind, patch, found, reader)
-        if not read["metadata"].get("name"):
-            raise statuses.nameless(key[1])
-        return read
+        return read(kind, key, patch, plain(typed, patch, node), reader)
 
     return patched
+
+
+def read(kind: Kind, key: Key, patch: Patch, found: Any, reader: Reader) -> Object:
+    """Read what a patch has made of an object, like a body.
+
+    Raises:
+        StatusError: 422 if it cannot be read, 400 if it has no name.
+    """
+    _check_type(kind, patch, found)
+    if patch.type == "strategic":
+        # Upstream merges into a Go type, so a patch cannot change the kind.
+        found |= {"kind": kind.kind, "apiVersion": kind.api_version}
+        raw_extensions.print_sorted(found)
+    else:
+        raw_extensions.print_anew(found)
+    if reader.has_internal_type and not found.get("apiVersion"):
+        made = _untyped(kind, patch, found, reader)
+    else:
+        made = _read(kind, patch, found, reader)
+    if not made["metadata"].get("name"):
+        raise statuses.nameless(key[1])
+    return made
 
 
 def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
@@ -234,12 +139,44 @@ def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
         reader.warnings.extend(patch.complaints)
     shown = dict(found)
     try:
-        read = reader.incoming(found)
+        made = reader.incoming(found)
     except statuses.StatusError as error:
         raise _converted(error, kind, patch, shown, refused) from None
     if refused:
         raise unreadable(kind, patch, shown, _STRICT + ", ".join(refused))
-    return read
+    return made
+
+
+def _check_type(kind: Kind, patch: Patch, found: Any) -> None:
+    """Check that what a patch has made says of which type it is, as a body has to."""
+    why = ""
+    try:
+        bodies.check_type(found)
+    except gojson.JsonError as error:
+        why = _of_field(patch, str(error)) or f"couldn't get version/kind; json parse error: {error}"
+    except bodies.BodyError as error:
+        why = str(error) if patch.type != "strategic" else ""
+    if not why and kind.definition is not None and not found.get("kind"):
+        why = f"Object 'Kind' is missing in '{_shown(kind, patch, found)}'"
+    if why:
+        raise unreadable(kind, patch, found, why)
+    if kind.definition is not None and not found.get("apiVersion"):
+        raise statuses.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+
+
+def _of_field(patch: Patch, why: str) -> str:
+    """Name the field as the reader of a strategic merge patch does, by the struct that it stands in."""
+    return why.replace("struct field .", "struct field TypeMeta.") if patch.type == "strategic" else ""
+
+
+def _untyped(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
+    """Read what has no apiVersion as the internal type, as upstream does, of which JSON knows no field."""
+    complaints = [*patch.complaints, *(f"unknown field {quote(key)}" for key in found if key != "kind")]
+    if reader.validation == "Strict":
+        raise unreadable(kind, patch, found, _STRICT + ", ".join(complaints))
+    if reader.validation != "Ignore":
+        reader.warnings.extend(complaints)
+    return {"metadata": {}}
 
 
 def _converted(
@@ -260,10 +197,14 @@ def unreadable(kind: Kind, patch: Patch, found: Object, why: str) -> statuses.St
     if patch.type == "strategic":
         shown, why = formatted(strategic.leftover(patch.content)), _of_converter(why)
     else:
-        touched = printed.of_operations(patch.content) if patch.type == "json" else patch.content
-        shown = printed.text(found, kind, touched)
+        shown = _shown(kind, patch, found)
     cause = statuses.Cause("FieldValueInvalid", "patch", f"Invalid value: {quote(shown)}: {why}")
     return statuses.invalid("", "", "", [cause])
+
+
+def _shown(kind: Kind, patch: Patch, found: Any) -> str:
+    touched = printed.of_operations(patch.content) if patch.type == "json" else patch.content
+    return printed.text(found, kind, touched)
 
 
 _WRONG_TYPE = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (.*)")

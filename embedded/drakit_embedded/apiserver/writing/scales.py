@@ -19,10 +19,11 @@ from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies, selector_texts
 from drakit_embedded.apiserver.writing import patches, preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
+from drakit_embedded.apiserver.writing.patch_bodies import Patch
 
 # The kind of the subresource, which is of no group's resources.
+_BAD_REQUEST = 400
 _SCALE = Kind("autoscaling", "v1", "scales", "Scale", namespaced=True)
-_UNREADABLE = 'Scale in version "v1" cannot be handled as a Scale: '
 
 
 def scale(served: Served, record: Record, *, found: bool = True) -> Object:
@@ -63,21 +64,32 @@ def _selector(spec: Object) -> Object:
     return {"matchLabels": selector} if is_plain else selector
 
 
-def read(served: Served, obj: Object) -> Object:
-    """Decode the Scale in a body; 400 if it is none."""
-    if served.kind.definition is not None and (obj.get("kind"), obj.get("apiVersion")) != ("Scale", _SCALE.api_version):
-        raise statuses.bad_request('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
-    return structures.decode(bodies.typed(obj, _SCALE), _SCALE, "Ignore")[0]
+def read(obj: Object, validation: str) -> tuple[Object, list[str]]:
+    """Decode the Scale in a body, and the warnings about it; 400 if it is none."""
+    made, warnings = structures.decode(bodies.typed(obj, _SCALE), _SCALE, validation)
+    return {**made, "metadata": made.get("metadata") or {}}, warnings
 
 
-def patched(served: Served, record: Record, patch: patches.Patch) -> Object:
+def unreadable(error: StatusError, kind: Kind) -> StatusError:
+    """Build the refusal of a Scale that cannot be read.
+
+    For that of a custom resource, upstream's words need a type that is not registered where it looks for it.
+    """
+    if kind.definition is None or error.code != _BAD_REQUEST:
+        return error
+    return statuses.bad_request('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
+
+
+def patched(served: Served, record: Record, patch: Patch, validation: str, warnings: list[str]) -> Object:
     """Apply a patch to the Scale of an object; 422 if what comes out is none."""
-    found = patches.plain(scale(served, record), patch)
-    shown = dict(found)
-    try:
-        return read(served, found)
-    except statuses.StatusError as error:
-        raise patches.unreadable(_SCALE, patch, shown, error.message.removeprefix(_UNREADABLE)) from None
+
+    def incoming(obj: Object) -> Object:
+        made, found = read(obj, validation)
+        warnings.extend(found)
+        return made
+
+    reader = patches.Reader(incoming, validation, warnings, served.kind.definition is None)
+    return patches.read(_SCALE, record.key, patch, patches.plain(scale(served, record), patch), reader)
 
 
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
@@ -86,6 +98,9 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
     ScaleREST.Update of k8s.io/kubernetes/pkg/registry/apps/deployment/storage/storage.go.
     """
     kind, name = served.kind, key[1]
+    named = wanted.get("metadata") or {}
+    statuses.check_name(named.get("name"), name)
+    statuses.check_namespace(named.get("namespace"), key[0])
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.absent(kind.plural, kind.group, name)

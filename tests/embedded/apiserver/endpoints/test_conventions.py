@@ -33,7 +33,6 @@ DIFFERENCES = (
     ),
     Difference(r"^paths: POST /\S+/bindings", 1, "bindings are checked in another order"),
     Difference(r"^paths: GET /api/v1/componentstatuses/x", 1, "the resource is called componentstatuses"),
-    Difference(r'^patches: .*"path":"","value":\{"metadata"', 5, "an object without its kind is read, not refused"),
     Difference(r'^patches: .*"op":"copy","from":"/metadata"', 4, "a refusal shows what was copied in another order"),
     Difference(r"^patches: .*setElementOrder/labels", 1, "an order of no list, of a field that is missing"),
     Difference(r"^media types: .*vnd.kubernetes.protobuf", 33, "only single objects are written as protobuf"),

@@ -23,7 +23,7 @@ from drakit_embedded.apiserver.registry.catalog import Catalog, Served
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Store
 from drakit_embedded.apiserver.wire import bodies, forms, tables
-from drakit_embedded.apiserver.writing import deletes, patches, podverbs, scales, writes
+from drakit_embedded.apiserver.writing import deletes, patch_bodies, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
 KINDS = [
@@ -102,7 +102,7 @@ def create(api: Api, kind: Served, obj: Object, name: str = "a") -> None:
     tables.printer(kind.kind.group, kind.kind.plural).cells(record.object())
 
 
-def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None) -> None:
+def change(api: Api, kind: Served, patch: patch_bodies.Patch, subresource: str | None) -> None:
     """PATCH of the first object there is."""
     for key in list(kind.collection.records)[:1]:
 
@@ -128,7 +128,7 @@ def test_objects_and_patches_of_any_shape(
     assert code < 500
     assert code == 200 or (api.store.version, target.collection.records) == (version, before)
     subresource = "status" if status and "status" in target.kind.subresources else None
-    assert code_of(lambda: change(api, target, patches.Patch(kind, patch), subresource)) < 500
+    assert code_of(lambda: change(api, target, patch_bodies.Patch(kind, patch), subresource)) < 500
     for key in list(target.collection.records):
         if key[1] != "default":
             deletes.delete(api, target, key, deletes.Options())
@@ -156,7 +156,7 @@ def test_json_patches_of_any_shape(content: Any) -> None:
     api = new_api()
     target = served(api, "", "configmaps")
     create(api, target, {"metadata": {"name": "a", "finalizers": ["a/b", "a/c"]}, "data": {"k": "v"}})
-    assert code_of(lambda: change(api, target, patches.Patch("json", content), None)) < 500
+    assert code_of(lambda: change(api, target, patch_bodies.Patch("json", content), None)) < 500
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ pieces |= st.sampled_from(["[" * 10_010, "- " * 10_010, "{a: " * 10_010])
 def test_yaml_of_any_text(text: str) -> None:
     raw = text.encode()
     assert code_of(lambda: bodies.parse(raw, "application/yaml", "ConfigMap")) < 500
-    assert code_of(lambda: patches.parse(raw, "application/apply-patch+yaml")) < 500
+    assert code_of(lambda: patch_bodies.parse(raw, "application/apply-patch+yaml")) < 500
 
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"

@@ -28,24 +28,33 @@ OTHERWISE = {"vap:params-cr": {"code", "causes", "message", "object"}}
 
 
 @pytest.fixture
-async def player() -> AsyncIterator[Player]:
-    config = ServerConfig(token=TOKEN, runtime_config=RUNTIME_CONFIG)
-    async with (
-        Server(config) as server,
-        Connection(server.url, token=TOKEN) as connection,
-        hooks.running() as reached,
-    ):
+async def server() -> AsyncIterator[Server]:
+    async with Server(ServerConfig(token=TOKEN, runtime_config=RUNTIME_CONFIG)) as server:
+        yield server
+
+
+@pytest.fixture
+async def player(server: Server) -> AsyncIterator[Player]:
+    """Plays with a server on which there are no controllers."""
+    # Each request has a connection of its own: one that is kept may be closed while a POST goes out on it.
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with hooks.running() as reached, aiohttp.ClientSession(server.url, connector=connector) as session:
+        yield Player(session, TOKEN, reached, PATIENCE)
+
+
+@pytest.fixture
+async def controlled(server: Server) -> AsyncIterator[None]:
+    """Controllers run on the server."""
+    async with Connection(server.url, token=TOKEN) as connection:
         running = asyncio.create_task(controllers.run(connection))
-        # Each request has a connection of its own: one that is kept may be closed while a POST goes out on it.
-        connector = aiohttp.TCPConnector(force_close=True)
-        async with aiohttp.ClientSession(server.url, connector=connector) as session:
-            yield Player(session, TOKEN, reached, PATIENCE)
+        yield
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("controlled")
 @pytest.mark.parametrize("family", families())
 async def test_stories(family: str, player: Player) -> None:
     await told_as_recorded(families()[family], player)

@@ -18,7 +18,7 @@ from drakit_client.errors import ApiError, Conflict, NotFound
 from drakit_embedded.apiserver.scheme import kinds
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire.budget import DEEPEST
-from drakit_embedded.apiserver.writing import merge_keys, patches, strategic
+from drakit_embedded.apiserver.writing import merge_keys, patch_bodies, patches, strategic
 
 # The table of examples in RFC 7386, appendix A.
 RFC_7386 = [
@@ -225,7 +225,7 @@ def nested(levels: int) -> list[Object]:
 
 @pytest.mark.parametrize("levels", [DEEPEST + 1, 2 * sys.getrecursionlimit()])
 def test_what_a_patch_makes_can_be_too_deep(levels: int) -> None:
-    patch = patches.Patch("json", nested(levels))
+    patch = patch_bodies.Patch("json", nested(levels))
     with pytest.raises(StatusError) as refused:
         patches.plain({"metadata": {"name": "a"}}, patch)
     assert refused.value.code == 422

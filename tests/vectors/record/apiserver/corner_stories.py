@@ -17,7 +17,7 @@ Step = dict[str, Any]
 _DRY = "?dryRun=All"
 _APPLIED = "?dryRun=All&fieldManager=m&force=true"
 _MERGE, _APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
-_OPERATIONS = "application/json-patch+json"
+_OPERATIONS, _STRATEGIC = "application/json-patch+json", "application/strategic-merge-patch+json"
 
 
 def made() -> Iterator[Object]:
@@ -32,7 +32,12 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
     return {
         **{f"repeated:{name}": [_raw(kind, text)] for name, (kind, text) in _REPEATED.items()},
         **{f"numbers:{name}": [_raw(kind, text)] for name, (kind, text) in _NUMBERS.items()},
+        **{f"schemas:{name}": [_raw(_DEFINITION, _definition(text))] for name, text in _SCHEMAS.items()},
         "numbers:of objects": _with_things(_numbers_of_objects()),
+        "patches:definitions": _patched_definitions(),
+        "patches:policies": _patched_policies(),
+        "patches:objects": _with_things(_patched_objects()),
+        "scales:replaced": _with_things(_scaled()),
         "replies:admission": _admitting(),
         "replies:conversion": _converting(),
     }
@@ -84,6 +89,53 @@ def _numbers_of_objects() -> Iterator[Step]:
         yield _write("POST", f'{{"unknown":{number}}}', query=_DRY)
 
 
+def _patched_definitions() -> list[Step]:
+    definition = json.loads(_definition())
+    path = stages.path_of(definition)
+    told = [*_patched(path, _PATCHED), *_patched(f"{path}/status", _PATCHED)]
+    for schema in _APPLIED_SCHEMAS:
+        told.append(_patch(path + _APPLIED, _definition(schema), _APPLY))
+        told.append(_patch(f"{path}/status{_APPLIED}", _definition(schema, more=',"status":{}'), _APPLY))
+    return [stages.post(definition, vital=True), stages.established(definition), *told, *stages.removed(definition)]
+
+
+def _patched_policies() -> list[Step]:
+    policy = json.loads(_policy())
+    path = stages.path_of(policy)
+    return [stages.post(policy, vital=True), *_patched(path, _PATCHED), *stages.removed(policy)]
+
+
+def _patched_objects() -> Iterator[Step]:
+    path = stages.objects_path(json.loads(_definition())) + "/o"
+    for below in ("", "/status"):
+        yield from _patched(path + below, _PATCHED)
+    # A Scale is shown with managed fields, which ours leaves out.
+    yield from _patched(f"{path}/scale", _PATCHED, is_strict=False)
+
+
+def _scaled() -> Iterator[Step]:
+    """Replace the scale of an object by what is none, and what hardly is one."""
+    path = stages.objects_path(json.loads(_definition())) + "/o/scale"
+    for query in (_DRY, f"{_DRY}&fieldValidation=Strict", f"{_DRY}&fieldValidation=Ignore"):
+        for text in _SCALES:
+            yield {"method": "PUT", "path": path + query, "raw": text}
+
+
+def _patched(path: str, texts: Iterable[str], *, is_strict: bool = True) -> Iterator[Step]:
+    """Patch something in ways that make no object of it, or another one."""
+    for text in texts:
+        for kind in (_STRATEGIC, _MERGE):
+            yield _patch(path + _DRY, text, kind)
+        if is_strict:
+            yield _patch(f"{path}{_DRY}&fieldValidation=Strict", text, _MERGE)
+    for text in _OPERATED:
+        yield _patch(path + _DRY, text, _OPERATIONS)
+
+
+def _patch(path: str, text: str, kind: str) -> Step:
+    return {"method": "PATCH", "path": path, "raw": text, "headers": {"Content-Type": kind}}
+
+
 def _admitting() -> tuple[list[Step], Object]:
     """Tell of a webhook that answers to each object otherwise."""
     definition = json.loads(_definition())
@@ -115,13 +167,13 @@ def _raw(kind: str, text: str) -> Step:
     return {"method": "POST", "path": stages.PATHS[kind] + _DRY, "raw": text}
 
 
-def _definition(schema: str = '{"type":"object"}', *, names: str = "", version: str = "") -> str:
+def _definition(schema: str = '{"type":"object"}', *, names: str = "", version: str = "", more: str = "") -> str:
     """Write a definition, with more of its names and of its version before what they have to have."""
     return (
         '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.$id.example.com"},'
         f'"spec":{{"group":"$id.example.com","scope":"Namespaced","names":{{{names}"plural":"things","singular":"thing",'
         f'"kind":"Thing","listKind":"ThingList"}},"versions":[{{{version}"name":"v1","served":true,"storage":true,'
-        f'"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}'
+        f'"schema":{{"openAPIV3Schema":{schema}}}}}]}}{more}}}'
     )
 
 
@@ -165,8 +217,159 @@ _REPEATED = {
     "kind": (_POLICY, _policy().replace('"kind":', '"kind":1,"kind":')),
     "another kind": (_POLICY, _policy().replace('"kind":', '"kind":"Other","kind":')),
     "in a schema": (_DEFINITION, _definition('{"type":1,"type":"object"}')),
+    "in a schema, a list": (_DEFINITION, _definition('{"type":"object","required":"a","required":["a"]}')),
     "in properties": (_DEFINITION, _definition('{"type":"object","properties":{"a":"x","a":{"type":"string"}}}')),
 }
+_SCHEMAS = {
+    "no dependencies": '{"type":"object","dependencies":{}}',
+    "no definitions": '{"type":"object","definitions":{},"patternProperties":{}}',
+    "no items": '{"type":"object","properties":{"a":{"type":"array","items":{},"additionalItems":{}}}}',
+    "empty texts": '{"type":"object","$ref":"","id":"","$schema":"","title":"","format":""}',
+    "empty lists": '{"type":"object","allOf":[],"anyOf":[],"oneOf":[],"required":[],"x-kubernetes-validations":[]}',
+    "an empty enum": '{"type":"object","properties":{"a":{"type":"string","enum":[]}}}',
+    "nulls": '{"type":"object","default":null,"not":null,"items":null,"additionalProperties":null,"enum":null}',
+    "null items": '{"type":"object","allOf":[null],"required":[null],"enum":[null],"properties":{"a":null}}',
+}
+# A patch has no say in what the type is, and yet the type has to be one.
+_PATCHED = (
+    '{"kind":{"type":"string"}}',
+    '{"kind":"Other"}',
+    '{"kind":""}',
+    '{"kind":null}',
+    '{"kind":1}',
+    '{"kind":["a"]}',
+    '{"apiVersion":[{},{}]}',
+    '{"apiVersion":"other/v1"}',
+    '{"apiVersion":"a/b/c"}',
+    '{"apiVersion":null}',
+    '{"metadata":"a"}',
+    '{"metadata":{"name":1}}',
+    '{"metadata":{"name":"other"}}',
+    '{"metadata":null}',
+    '{"spec":"a"}',
+    '{"spec":null}',
+    '{"spec":{"names":"a"}}',
+    '{"spec":{"names":{"plural":1E400}}}',
+    '{"spec":{"versions":null}}',
+    '{"spec":{"versions":{}}}',
+    '{"spec":{"versions":[null]}}',
+    '{"status":"a"}',
+    '{"status":{"storedVersions":[]}}',
+    '{"status":{"storedVersions":["v1","v1"]}}',
+    '{"status":{"conditions":[{}]}}',
+    '{"status":{"conditions":{}}}',
+    '{"status":{"conditions":[{"type":"a","status":"Maybe"}]}}',
+    '{"unknown":1}',
+    '{"$patch":"delete"}',
+    '{"$retainKeys":["spec"]}',
+    "[]",
+    "null",
+    "1",
+)
+_OPERATED = (
+    '[{"op":"remove","path":"/apiVersion"}]',
+    '[{"op":"remove","path":"/kind"}]',
+    '[{"op":"remove","path":"/metadata"}]',
+    '[{"op":"remove","path":"/metadata/name"}]',
+    '[{"op":"replace","path":"","value":{}}]',
+    '[{"op":"replace","path":"","value":[]}]',
+    '[{"op":"replace","path":"","value":null}]',
+    '[{"op":"add","path":"/kind","value":{}}]',
+    '[{"op":"add","path":"/apiVersion","value":1}]',
+    '[{"op":"add","path":"/metadata","value":"a"}]',
+    '[{"op":"add","path":"/metadata","value":null}]',
+    '[{"op":"add","path":"/spec","value":"a"}]',
+    '[{"op":"add","path":"/spec","value":null}]',
+    '[{"op":"add","path":"/a","value":{"b":[1E400]}}]',
+    '[{"op":"add","path":"/metadata/labels","value":{"a":1}}]',
+    '[{"op":"add","path":"/metadata/labels/a","value":"b"}]',
+    '[{"op":"add","path":"/metadata/annotations","value":{"a":"b"}},{"op":"move","from":"/metadata/annotations/a","path":"/kind"}]',
+    '[{"op":"move","from":"/spec","path":"/spec/a"}]',
+    '[{"op":"copy","from":"/metadata","path":"/metadata/a"}]',
+    '[{"op":"copy","from":"","path":"/a"}]',
+    '[{"op":"test","path":"","value":{}}]',
+    '[{"op":"test","path":"/nothing","value":null}]',
+    '[{"op":"test","path":"/kind"}]',
+    '[{"op":"add","path":"/kind"}]',
+    '[{"op":"add","value":1}]',
+    '[{"op":"add","path":null,"value":1}]',
+    '[{"op":"add","path":"a","value":1}]',
+    '[{"op":"add","path":"/a/b/c","value":1}]',
+    '[{"op":"replace","path":"/nothing","value":1}]',
+    '[{"op":"remove","path":"/nothing"}]',
+    '[{"op":"spam","path":"/a"}]',
+    '[{"op":null,"path":"/a"}]',
+    '[{"path":"/a","value":1}]',
+    '[{"op":1,"path":"/a"}]',
+    '[{"op":"remove","path":1}]',
+    '[{"op":"copy","from":1,"path":"/a"}]',
+    '[{"op":"copy","path":"/a"}]',
+    '[{"op":"add","path":"/a","path":[],"value":1}]',
+    '[{"op":"add","path":[],"path":"/a","value":1}]',
+    '[{"op":"add","path":"/a","value":1,"value":2}]',
+    '[{"op":"add","path":"/a","value":1,"other":2}]',
+    '[{"op":"add","Path":"/a","value":1}]',
+    "[null]",
+    "[[]]",
+    "[1]",
+    "{}",
+    "null",
+    "[]",
+)
+_SCALE = '{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"o","namespace":"default"}'
+_SCALES = (
+    _SCALE + "}",
+    _SCALE + ',"spec":{"replicas":3}}',
+    _SCALE + ',"spec":{"replicas":1.5}}',
+    _SCALE + ',"spec":{"replicas":1E400}}',
+    _SCALE + ',"spec":{"replicas":-1}}',
+    _SCALE + ',"spec":{"replicas":null,"a":1}}',
+    _SCALE + ',"spec":{"replicas":1,"replicas":2}}',
+    _SCALE + ',"spec":{"replicas":"1","replicas":2}}',
+    _SCALE + ',"spec":[]}',
+    _SCALE + ',"unknown":1}',
+    _SCALE.replace('"Scale"', '"Other"') + "}",
+    _SCALE.replace('"Scale"', '""') + "}",
+    _SCALE.replace('"Scale"', "1") + "}",
+    _SCALE.replace("/v1", "/v2") + "}",
+    _SCALE.replace('"autoscaling/v1"', "null") + "}",
+    _SCALE.replace('"o"', '"p"') + "}",
+    _SCALE.replace('"o"', "1") + "}",
+    _SCALE.replace('"default"', '"other"') + "}",
+    _SCALE.replace('"default"', "{}") + "}",
+    '{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":"a"}',
+    '{"kind":"Scale","apiVersion":"autoscaling/v1"}',
+    "{}",
+    "[]",
+    "null",
+    "",
+    "{",
+)
+_APPLIED_SCHEMAS = (
+    '{"type":"object","unknown":1}',
+    '{"type":"object","":{}}',
+    '{"type":1}',
+    '{"type":null}',
+    '{"type":"object","properties":{"a":{"type":"string","b":1}}}',
+    '{"type":"object","properties":{"a":1,"b":{"c":1}}}',
+    '{"type":"object","properties":[]}',
+    '{"type":"object","items":{"unknown":1}}',
+    '{"type":"object","additionalProperties":{"unknown":1}}',
+    '{"type":"object","not":{"unknown":1}}',
+    '{"type":"object","allOf":[{"unknown":1}]}',
+    '{"type":"object","allOf":{}}',
+    '{"type":"object","required":[1]}',
+    '{"type":"object","enum":1,"default":{"a":[1]}}',
+    '{"type":"object","maxProperties":"1"}',
+    '{"type":"object","maximum":"1","minLength":1.5}',
+    '{"type":"object","nullable":1}',
+    '{"type":"object","externalDocs":{"a":1}}',
+    '{"type":"object","dependencies":{"a":1},"definitions":{"a":1}}',
+    '{"type":"object","x-kubernetes-validations":[{"rule":"true"},{"rule":"true"}]}',
+    '{"type":"object","x-kubernetes-validations":[{"message":"a"}]}',
+    '{"type":"object","x-kubernetes-validations":[{"rule":"true","a":1}]}',
+    '{"type":"object","x-kubernetes-validations":{"rule":"true"}}',
+)
 # Those that no 64 bits hold are named where they are read as any value.
 _ODD_NUMBERS = (
     "1E400",

@@ -76,7 +76,7 @@ def _operations(answer: Answer) -> list[Object]:
         raise CallError(f"received undecodable patch in webhook response: {error}") from None
     wrong, into = found, "jsonpatch.Patch"
     if isinstance(found, list):
-        wrong, into = next((each for each in found if not isinstance(each, dict)), {}), "jsonpatch.Operation"
+        wrong, into = next((each for each in found if not isinstance(each, dict | None)), {}), "jsonpatch.Operation"
     if found is not None and (not isinstance(found, list) or not isinstance(wrong, dict)):
         why = f"json: cannot unmarshal {gojson.name_of(wrong)} into Go value of type {into}"
         raise CallError(f"received undecodable patch in webhook response: {why}")

@@ -27,6 +27,8 @@ _STRUCTS: Mapping[str, Mapping[str, Field]] = {
     "ValidationRule": {field.name: field for field in RULE_FIELDS},
     "ExternalDocumentation": {field.name: field for field in DOCUMENTATION_FIELDS},
 }
+# Dependencies are refused even if there are none.
+_EVEN_EMPTY = ("schema or list", "named schemas or strings")
 _SCHEMA, _RULE = "JSONSchemaProps", "ValidationRule"
 _INT64 = range(-(2**63), 2**63)
 _MOST_EXACT = 2.0**53
@@ -88,7 +90,7 @@ class SchemaReader:
             if field is not None and item is not None:
                 found = self._value(item, field, place.field(key))
                 # Only pointers to nothing differ from nothing; items of no schema are written as null.
-                if found or (field.pointer and found is not None) or field.shape == "schema or list":
+                if found or (field.pointer and found is not None) or field.shape in _EVEN_EMPTY:
                     read[key] = found
         # Of all fields, only this is written even if it is empty.
         return {"rule": "", **read} if struct == _RULE else read
