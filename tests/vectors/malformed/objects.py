@@ -17,7 +17,8 @@ _SCHEMA_DAMAGED = 0.25
 def steps(number: int, chance: Random) -> list[Step]:
     """Tell a story; ``asked`` are the steps with malformed objects."""
     recorded = seeds.story(_FAMILIES, seeds.identity(number), chance)["steps"]
-    writes = [step for step in recorded if _is_write(step)]
+    own = f"/apis/{seeds.identity(number)}."
+    writes = [step for step in recorded if _is_write(step) and step["path"].startswith(own)]
     chosen = {id(step) for step in chance.sample(writes, min(len(writes), _MOST // 3))}
     told: list[Step] = []
     for count, step in enumerate(recorded):
@@ -34,7 +35,7 @@ def steps(number: int, chance: Random) -> list[Step]:
 def _is_write(step: Step) -> bool:
     if step.get("vital") or step.get("cleanup") or not isinstance(step.get("body"), dict):
         return False
-    return step.get("method") in ("POST", "PUT", "PATCH") and not step["path"].startswith(stages.DEFINITIONS)
+    return step.get("method") in ("POST", "PUT", "PATCH")
 
 
 def _with_damaged_schema(definition: Step, chance: Random) -> Step:

@@ -124,7 +124,7 @@ class RulesSpec(msgspec.Struct):
 async def review(api: Api, served: Served, call: Call, intent: Intent) -> Object:
     """Fill in ``status`` of the review in the body; a Binding posted to the old collection is carried out."""
     kind = served.kind
-    obj = await call.raw_object(kind.kind)
+    obj = bodies.typed(await call.raw_object(kind.kind), kind)
     meta = obj.get("metadata")
     obj["metadata"] = meta = meta if isinstance(meta, dict) else {}
     meta.pop("creationTimestamp", None)

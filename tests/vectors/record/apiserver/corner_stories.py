@@ -37,6 +37,7 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "patches:definitions": _patched_definitions(),
         "patches:policies": _patched_policies(),
         "patches:objects": _with_things(_patched_objects()),
+        "reviews:access": [_review(text) for text in _REVIEWS],
         "scales:replaced": _with_things(_scaled()),
         "replies:admission": _admitting(),
         "replies:conversion": _converting(),
@@ -111,6 +112,12 @@ def _patched_objects() -> Iterator[Step]:
         yield from _patched(path + below, _PATCHED)
     # A Scale is shown with managed fields, which ours leaves out.
     yield from _patched(f"{path}/scale", _PATCHED, is_strict=False)
+
+
+def _review(text: str) -> Step:
+    """Ask what oneself may do, in a review that says of which type it is."""
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    return {"method": "POST", "path": path, "raw": text, "pick": ["status", "allowed"]}
 
 
 def _scaled() -> Iterator[Step]:
@@ -315,6 +322,15 @@ _OPERATED = (
     "{}",
     "null",
     "[]",
+)
+_ACCESS = '"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}'
+_REVIEWS = (
+    f'{{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1",{_ACCESS}}}',
+    f"{{{_ACCESS}}}",
+    f'{{"kind":"Other",{_ACCESS}}}',
+    f'{{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v9",{_ACCESS}}}',
+    f'{{"kind":"SelfSubjectAccessReview","apiVersion":"v1",{_ACCESS}}}',
+    f'{{"kind":"Pod","apiVersion":"v1",{_ACCESS}}}',
 )
 _SCALE = '{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"o","namespace":"default"}'
 _SCALES = (
