@@ -17,7 +17,7 @@ from drakit_api.rules.before import Before
 from drakit_api.rules.compilation import RuleCompiler
 from drakit_api.rules.evaluation import NOWHERE, SPENT, CompiledRule, Place, Run, Stop, Warn
 from drakit_api.rules.schema_types import declared, with_metadata
-from drakit_api.rules.values import variable_conversion
+from drakit_api.rules.values import holds_float, variable_conversion
 from drakit_api.structural.correlation import Correlation
 from drakit_api.structural.schema import Rule, Structural, structural
 from drakit_api.validation import errors
@@ -110,7 +110,7 @@ class _Level:
 
     def _converted(self, value: Any) -> Any:
         """Return a value as expressions see it, or why they cannot."""
-        convert = self._conversion
+        convert = self._exact_conversion if holds_float(value) else self._conversion
         try:
             return value if value is None or convert is None else convert(value)
         except CelRuntimeError as error:
@@ -119,6 +119,10 @@ class _Level:
     @functools.cached_property
     def _conversion(self) -> Callable[[Any], Any] | None:
         return variable_conversion(self._schema, is_resource=self._is_resource)
+
+    @functools.cached_property
+    def _exact_conversion(self) -> Callable[[Any], Any] | None:
+        return variable_conversion(self._schema, is_resource=self._is_resource, exact=True)
 
     @functools.cached_property
     def _compiled(self) -> list[CompiledRule]:

@@ -29,9 +29,19 @@ _NOT_FOR_URLS = re.compile("[^A-Za-z0-9_=-]")
 Conversion = Callable[[Any], Any]
 
 
-def variable_conversion(schema: Structural, *, is_resource: bool) -> Conversion | None:
-    """Return what makes the values of a schema that has rules itself; None if they are used as they are."""
-    return _checked if schema.int_or_string else conversion(schema, is_resource=is_resource)
+def holds_float(value: Any) -> bool:
+    """Tell whether there is a float in a value of JSON, so that its integers have to be looked at."""
+    if type(value) is dict:
+        return any(map(holds_float, value.values()))
+    return any(map(holds_float, value)) if type(value) is list else type(value) is float
+
+
+def variable_conversion(schema: Structural, *, is_resource: bool, exact: bool = False) -> Conversion | None:
+    """Return what makes the values of a schema that has rules itself; None if they are used as they are.
+
+    ``exact`` is for values that may have floats where the schema has integers, which it takes if they are whole.
+    """
+    return _checked if schema.int_or_string else conversion(schema, is_resource=is_resource, exact=exact)
 
 
 def _checked(value: Any) -> Any:
@@ -40,15 +50,23 @@ def _checked(value: Any) -> Any:
     return value
 
 
-def conversion(schema: Structural, *, is_resource: bool) -> Conversion | None:
+def _integer(value: Any) -> Any:
+    if type(value) is float:
+        raise CelRuntimeError("invalid data, expected int, got float64")
+    return value
+
+
+def conversion(schema: Structural, *, is_resource: bool, exact: bool) -> Conversion | None:
     """Return what makes the values of a schema; None if they are used as they are."""
     if schema.int_or_string:
-        return None
+        return _checked if exact else None
     match schema.type:
         case "object":
-            return _object(with_metadata(schema) if is_resource else schema, is_resource=is_resource)
+            return _object(with_metadata(schema) if is_resource else schema, is_resource=is_resource, exact=exact)
         case "array":
-            return _list(schema)
+            return _list(schema, exact=exact)
+        case "integer":
+            return _integer if exact else None
         case "string":
             return _BY_FORMAT.get(schema.source.get("format") or "")
         case "number":
@@ -105,8 +123,10 @@ _BY_FORMAT: dict[str, Conversion] = {
 }
 
 
-def _list(schema: Structural) -> Conversion | None:
-    convert = conversion(schema.items, is_resource=schema.items.is_embedded) if schema.items is not None else None
+def _list(schema: Structural, *, exact: bool) -> Conversion | None:
+    convert = None
+    if schema.items is not None:
+        convert = conversion(schema.items, is_resource=schema.items.is_embedded, exact=exact)
     if schema.list_type in ("set", "map"):
         keys = tuple(escaped(key) or key for key in schema.list_map_keys) if schema.list_type == "map" else ()
         return lambda value: Associative(_converted(value, convert), keys)
@@ -126,10 +146,10 @@ def _converted(value: Any, convert: Conversion | None) -> Iterable[Any]:
         return Fragile(value, convert)
 
 
-def _object(schema: Structural, *, is_resource: bool) -> Conversion | None:
+def _object(schema: Structural, *, is_resource: bool, exact: bool) -> Conversion | None:
     if isinstance(schema.additional, Structural):
-        return _map(schema.additional)
-    fields = {name: _Field(name, part) for name, part in schema.properties.items()}
+        return _map(schema.additional, exact=exact)
+    fields = {name: _Field(name, part, exact=exact) for name, part in schema.properties.items()}
     if is_resource:  # of whose metadata only two names can be seen
         fields["metadata"].convert = _listed_fields(schema.properties["metadata"])
     elif not schema.preserves_unknown and all(each.is_plain for each in fields.values()):
@@ -138,7 +158,7 @@ def _object(schema: Structural, *, is_resource: bool) -> Conversion | None:
 
 
 def _listed_fields(schema: Structural) -> Conversion:
-    return _lazy(_ObjectLevel({name: _Field(name, part) for name, part in schema.properties.items()}))
+    return _lazy(_ObjectLevel({name: _Field(name, part, exact=False) for name, part in schema.properties.items()}))
 
 
 def _lazy(level: Level) -> Conversion:
@@ -151,8 +171,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _map(schema: Structural) -> Conversion | None:
-    convert = conversion(schema, is_resource=schema.is_embedded)
+def _map(schema: Structural, *, exact: bool) -> Conversion | None:
+    convert = conversion(schema, is_resource=schema.is_embedded, exact=exact)
     if convert is None:
         return None
     return _lazy(_MapLevel(convert))
@@ -163,9 +183,9 @@ class _Field:
 
     __slots__ = ("convert", "is_plain", "name")
 
-    def __init__(self, name: str, schema: Structural) -> None:
+    def __init__(self, name: str, schema: Structural, *, exact: bool) -> None:
         self.name = name
-        self.convert = conversion(schema, is_resource=schema.is_embedded)
+        self.convert = conversion(schema, is_resource=schema.is_embedded, exact=exact)
         self.is_plain = self.convert is None and not schema.nullable and escaped(name) == name
 
 

@@ -33,6 +33,7 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         **{f"repeated:{name}": [_raw(kind, text)] for name, (kind, text) in _REPEATED.items()},
         **{f"numbers:{name}": [_raw(kind, text)] for name, (kind, text) in _NUMBERS.items()},
         **{f"schemas:{name}": [_raw(_DEFINITION, _definition(text))] for name, text in _SCHEMAS.items()},
+        "numbers:in rules": _numbers_in_rules(),
         "numbers:of objects": _with_things(_numbers_of_objects()),
         "patches:definitions": _patched_definitions(),
         "patches:policies": _patched_policies(),
@@ -61,6 +62,30 @@ def _with_things(steps: Iterable[Step]) -> list[Step]:
     }
     created = _write("POST", '{"spec":{"i":1}}', name="o")
     return [*stages.defined(definition), {**created, "vital": True}, *steps, *stages.removed(definition)]
+
+
+def _numbers_in_rules() -> list[Step]:
+    """Have a rule compare numbers that are whole, and may not be written so."""
+    values = {"i": {"type": "integer"}, "n": {"type": "number"}, "u": {"x-kubernetes-int-or-string": True}}
+    rules = [{"rule": rule} for rule in ("!has(self.i) || self.i <= 2", "!has(self.n) || self.n <= 2.0")]
+    spec = {"type": "object", "properties": values, "x-kubernetes-validations": rules}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    definition = json.loads(_definition(json.dumps(schema)))
+    created = {**_write("POST", '{"spec":{"i":1}}', name="o"), "vital": True}
+    told = [*stages.defined(definition), created]
+    for number in _ODD_NUMBERS:
+        for text in (f'{{"spec":{{"{field}":{number}}}}}' for field in values):
+            told.append(_write("POST", text, query=_DRY))
+            told.append(_write("PATCH", text, kind=_MERGE, query=_DRY))
+            told.append(
+                _write(
+                    "PATCH",
+                    f'{{"apiVersion":"$id.example.com/v1","kind":"Thing",{text[1:]}',
+                    kind=_APPLY,
+                    query=_APPLIED,
+                )
+            )
+    return [*told, *stages.removed(definition)]
 
 
 def _write(method: str, text: str, *, name: str = "x", kind: str = "", below: str = "", query: str = "") -> Step:
@@ -414,6 +439,18 @@ _NUMBERS = {
     "as a small default": (
         _DEFINITION,
         _definition('{"type":"object","properties":{"a":{"type":"number","default":1e-400}}}'),
+    ),
+    "as a large bound": (
+        _DEFINITION,
+        _definition('{"type":"object","properties":{"a":{"type":"number","minimum":1e18}}}'),
+    ),
+    "as a larger bound": (
+        _DEFINITION,
+        _definition('{"type":"object","properties":{"a":{"type":"number","minimum":9223372036854775808}}}'),
+    ),
+    "as a large default": (
+        _DEFINITION,
+        _definition('{"type":"object","properties":{"a":{"type":"number","default":1e17}}}'),
     ),
     "in an enum": (_DEFINITION, _definition('{"type":"object","properties":{"a":{"type":"number","enum":[1E400]}}}')),
     "unknown": (_DEFINITION, _definition('{"type":"object","unknown":1E400}')),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from drakit_api.golang.gofloats import read_again
 from drakit_api.golang.gojson import name_of, of_float, pairs, single, too_large
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.decoding import DecodeError
@@ -31,7 +32,6 @@ _STRUCTS: Mapping[str, Mapping[str, Field]] = {
 _EVEN_EMPTY = ("schema or list", "named schemas or strings")
 _SCHEMA, _RULE = "JSONSchemaProps", "ValidationRule"
 _INT64 = range(-(2**63), 2**63)
-_MOST_EXACT = 2.0**53
 
 
 class TooDeepError(ValueError):
@@ -101,7 +101,7 @@ class SchemaReader:
 
     def _scalar(self, item: Any, field: Field, place: _Place) -> Any:
         if field.shape == "float64" and isinstance(item, int | float) and not isinstance(item, bool):
-            return self._wrong(item, place, "float64") if too_large(item) else _stored(float(item))
+            return self._wrong(item, place, "float64") if too_large(item) else read_again(float(item))
         if type(item) is _PYTHON.get(field.shape) and (field.shape != "int64" or item in _INT64):
             return item
         return self._wrong(item, place, field.go_type)
@@ -218,9 +218,5 @@ def _as_stored(value: Any) -> Any:
     if isinstance(value, list):
         return [_as_stored(item) for item in value]
     if isinstance(value, float) or (type(value) is int and value not in _INT64):
-        return _stored(float(value))
+        return read_again(float(value))
     return value
-
-
-def _stored(number: float) -> int | float:
-    return int(number) if abs(number) <= _MOST_EXACT and number.is_integer() else number
