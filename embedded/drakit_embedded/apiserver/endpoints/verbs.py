@@ -31,7 +31,7 @@ from drakit_embedded.apiserver.reruns import driver
 from drakit_embedded.apiserver.scheme import stored_only
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Record
-from drakit_embedded.apiserver.wire import forms, headers, negotiation, presentation
+from drakit_embedded.apiserver.wire import bodies, forms, headers, negotiation, presentation
 from drakit_embedded.apiserver.wire.responses import answer, warn
 from drakit_embedded.apiserver.writing import deletes, expressions, patch_bodies, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
@@ -182,8 +182,11 @@ async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.Stre
 
 
 async def _create(call: Call) -> web.StreamResponse:
-    intent = call.intent("CreateOptions")
+    # The order of what is refused first is that of k8s.io/apiserver/pkg/endpoints/handlers, another for each verb.
     form = call.form()
+    bodies.media_type(call.content_type)
+    await call.body()
+    intent = call.intent("CreateOptions")
     obj = await call.object()
     known = await expressions.compiled(obj, call.served.kind, call.api.gates, call.api.background)
     written = await call.write(lambda: writes.create(call.api, call.served, call.target.namespace, obj, intent), known)
@@ -237,8 +240,9 @@ def _in_protobuf(call: Call) -> web.StreamResponse | None:
 
 
 async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
-    intent = call.intent("UpdateOptions", subresource)
     form = call.form()
+    await call.body()
+    intent = call.intent("UpdateOptions", subresource)
     obj = await call.object(named=True)
     known = await expressions.compiled(obj, call.served.kind, call.api.gates, call.api.background)
     written = await call.write(
@@ -257,9 +261,9 @@ async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     content_type = call.content_type
     patch_bodies.check_type(content_type, call.served.kind)
     applying = patch_bodies.type_of(content_type) == "apply"
-    intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
     raw = await call.body()
+    intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     # Apply can create an object, but not by its status.
     may_be_new = applying and not subresource
     find = (lambda: None) if may_be_new else call.record
@@ -346,7 +350,12 @@ async def _patch_scale(call: Call) -> web.StreamResponse:
 
 
 async def _scaled(call: Call, wanted: Callable[[], Object], intent: Intent) -> web.StreamResponse:
-    scaled = await call.write(lambda: scales.set_replicas(call.api, call.served, call.key, wanted(), intent))
+    def write() -> Object:
+        scale = wanted()
+        scales.check_named(scale, call.key)
+        return scales.set_replicas(call.api, call.served, call.key, scale, intent)
+
+    scaled = await call.write(write)
     call.warnings += [call.served.stored_only] if call.served.stored_only else ()
     return call.answer(_encode(scaled))
 

@@ -6,12 +6,12 @@ third is in ``scheme.structures``.
 
 from __future__ import annotations
 
-import re
+import functools
 from typing import Any, TypeVar
 
 import msgspec
 
-from drakit_api.golang import gojson
+from drakit_api.golang import gojson, gomime
 from drakit_api.golang.gostrings import quote, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
@@ -21,10 +21,7 @@ from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire import budget, protobuf
 
-_JSON = ("application/json", "")
-_YAML = "application/yaml"
-# The parameters after a media type (Go's mime.ParseMediaType).
-_PARAMETERS = re.compile(r'[^;]*(?:;\s*[^\s=;]+=(?:"[^"]*"|[^;"\s]*)\s*)*;?\s*')
+_JSON, _YAML = "application/json", "application/yaml"
 # The Go type into which kind and apiVersion are read, as messages name it.
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 # The source file in which the real server creates its scheme, as messages name it.
@@ -50,7 +47,7 @@ def parse(raw: bytes, content_type: str, kind: str, *, custom: bool = False) -> 
     Raises:
         StatusError: 400 if the body holds no object, 415 if the format is not supported here.
     """
-    media = content_type.partition(";")[0].strip().lower()
+    media = media_type(content_type)
     if media == protobuf.MEDIA_TYPE:
         try:
             found = protobuf.decode(raw)
@@ -58,25 +55,39 @@ def parse(raw: bytes, content_type: str, kind: str, *, custom: bool = False) -> 
         except (protobuf.ProtobufError, budget.TooDeepError) as error:
             raise _unrecognized(raw, kind, str(error)) from None
         return found
-    if media not in (*_JSON, _YAML) or _PARAMETERS.fullmatch(content_type) is None:
-        raise statuses.unsupported_body()
     try:
-        found = _with_type(_from_json(raw) if media in _JSON else _from_yaml(raw))
+        found = _with_type(_from_json(raw) if media == _JSON else _from_yaml(raw))
     except gojson.JsonError as error:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
     except BodyError as error:
         raise _unrecognized(raw, kind, str(error)) from None
     if custom:
         if not found.get("kind"):
-            text = raw.decode(errors="replace") if media in _JSON else to_json(found)
+            text = raw.decode(errors="replace") if media == _JSON else to_json(found)
             raise _unrecognized(raw, kind, f"Object 'Kind' is missing in '{text}'")
         return found
     if kind not in raw_extensions.KINDS:
         return found
-    if media not in _JSON:
+    if media != _JSON:
         return raw_extensions.print_anew(found)
     raw_extensions.attach(found, raw)
     return found
+
+
+@functools.lru_cache(maxsize=64)
+def media_type(content_type: str) -> str:
+    """Find the format of a body (NegotiateInputSerializer of k8s.io/apiserver/pkg/endpoints/handlers/negotiation).
+
+    Raises:
+        StatusError: 415 if it is not supported.
+    """
+    try:
+        media = gomime.media_type(content_type) if content_type else _JSON
+    except gomime.MediaTypeError:
+        media = ""
+    if media not in (_JSON, _YAML, protobuf.MEDIA_TYPE):
+        raise statuses.unsupported_body()
+    return media
 
 
 def is_long(raw: bytes, media_type: str) -> bool:

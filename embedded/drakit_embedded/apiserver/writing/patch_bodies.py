@@ -40,7 +40,7 @@ class Patch(NamedTuple):
 
 def type_of(content_type: str) -> PatchType:
     """Find the patch type of a content type; 415 for an unknown one."""
-    kind = _TYPES.get(content_type.partition(";")[0].strip().lower())
+    kind = _TYPES.get(content_type.partition(";")[0])
     if kind is None:
         raise statuses.unsupported_patch()
     return kind
@@ -48,7 +48,7 @@ def type_of(content_type: str) -> PatchType:
 
 def check_type(content_type: str, kind: Kind) -> None:
     """Refuse with 415 what a kind takes no patches of: of custom resources nobody knows how to merge their lists."""
-    named = content_type.partition(";")[0].strip().lower()
+    named = content_type.partition(";")[0]
     if kind.definition is not None and _TYPES.get(named, "strategic") == "strategic":
         raise statuses.unsupported_body(*_OF_CUSTOM)
 

@@ -92,15 +92,18 @@ def patched(served: Served, record: Record, patch: Patch, validation: str, warni
     return patches.read(_SCALE, record.key, patch, patches.plain(scale(served, record), patch), reader)
 
 
+def check_named(scale: Object, key: Key) -> None:
+    """Check that a Scale has the name and the namespace in the URL; 400 if it has not."""
+    statuses.check_name(scale["metadata"].get("name"), key[1])
+    statuses.check_namespace(scale["metadata"].get("namespace"), key[0])
+
+
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
     """Set the replicas to those of a Scale; the Scale as it is then. Admission sees Scales, not the whole object.
 
     ScaleREST.Update of k8s.io/kubernetes/pkg/registry/apps/deployment/storage/storage.go.
     """
     kind, name = served.kind, key[1]
-    named = wanted.get("metadata") or {}
-    statuses.check_name(named.get("name"), name)
-    statuses.check_namespace(named.get("namespace"), key[0])
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.absent(kind.plural, kind.group, name)

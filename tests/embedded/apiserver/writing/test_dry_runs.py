@@ -16,6 +16,7 @@ TOKEN = "of-the-tests"
 METHODS = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
 # Nothing is written by these, and they take no ``dryRun`` at all.
 CONNECTED = ("attach", "exec", "portforward")
+JSON = {"Content-Type": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 NAMESPACE = "/api/v1/namespaces/default"
 POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -93,7 +94,7 @@ async def test_every_verb_that_writes_asks_how_far_it_is_to_go(session: aiohttp.
     assert len(asked) > 300
     overlooked = {}
     for method, path in asked:
-        headers = MERGE if method == "PATCH" else {}
+        headers = MERGE if method == "PATCH" else JSON
         async with session.request(method, f"{path}?dryRun=x", headers=headers) as response:
             text = await response.text()
         if response.status != 422 or "dryRun: Unsupported value" not in text:

@@ -38,6 +38,9 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "patches:definitions": _patched_definitions(),
         "patches:policies": _patched_policies(),
         "patches:objects": _with_things(_patched_objects()),
+        "headers:definitions": list(_sent_otherwise("POST", stages.PATHS[_DEFINITION], _definition())),
+        "headers:policies": list(_sent_otherwise("POST", stages.PATHS[_POLICY], _policy())),
+        "headers:objects": _with_things(_objects_sent_otherwise()),
         "reviews:access": [_review(text) for text in _REVIEWS],
         "scales:replaced": _with_things(_scaled()),
         "replies:admission": _admitting(),
@@ -139,6 +142,21 @@ def _patched_objects() -> Iterator[Step]:
     yield from _patched(f"{path}/scale", _PATCHED, is_strict=False)
 
 
+def _sent_otherwise(method: str, path: str, text: str) -> Iterator[Step]:
+    """Send a body under names of types that are none, and say more that is wrong about the request."""
+    for kind in _CONTENT_TYPES:
+        sent = {"method": method, "path": path + _DRY, "headers": {"Content-Type": kind}}
+        yield {**sent, "raw": text}
+        yield {**sent, "raw": text, "path": f"{path}?dryRun=x"}
+
+
+def _objects_sent_otherwise() -> Iterator[Step]:
+    path, text = stages.objects_path(json.loads(_definition())), _write("POST", '{"spec":{"i":2}}')["raw"]
+    yield from _sent_otherwise("POST", path, text)
+    yield from _sent_otherwise("PUT", f"{path}/o", text)
+    yield from _sent_otherwise("PATCH", f"{path}/o", text)
+
+
 def _review(text: str) -> Step:
     """Ask what oneself may do, in a review that says of which type it is."""
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -175,7 +193,7 @@ def _admitting() -> tuple[list[Step], Object]:
     configured = stages.configuration("MutatingWebhookConfiguration", "$id", hook)
     seen, left = stages.webhooks_seen("$id")
     scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_ADMISSION_REPLIES)}
-    asked = [{**_write("POST", "{}", name=name), "reply": script["filled"]} for name, script in scripts.items()]
+    asked = [{**_write("POST", '{"spec":{}}', name=name), "reply": script["filled"]} for name, script in scripts.items()]
     denied = {"response": {"allowed": False, "status": {"message": "probe"}}}
     told = [*stages.defined(definition), stages.post(configured, vital=True), *seen, *asked]
     hooks = {"a": {"named": scripts}, "probev": denied, "probem": denied}
@@ -348,6 +366,28 @@ _OPERATED = (
     "null",
     "[]",
 )
+_CONTENT_TYPES = (
+    "application/json",
+    "APPLICATION/JSON ; a=b",
+    "application/json;a=b;a=b",
+    "application/json;a=b;a=c",
+    "application/json; a",
+    "application/json, application/yaml",
+    'application/json; charset="utf',
+    "application/yaml",
+    "application/cbor",
+    "application/xml",
+    "text/plain",
+    "",
+    "a",
+    "*/*",
+    _MERGE,
+    _OPERATIONS,
+    _STRATEGIC,
+    _APPLY,
+    f"{_MERGE}; a",
+    _MERGE.upper(),
+)
 _ACCESS = '"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}'
 _REVIEWS = (
     f'{{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1",{_ACCESS}}}',
@@ -392,7 +432,7 @@ _APPLIED_SCHEMAS = (
     '{"type":1}',
     '{"type":null}',
     '{"type":"object","properties":{"a":{"type":"string","b":1}}}',
-    '{"type":"object","properties":{"a":1,"b":{"c":1}}}',
+    '{"type":"object","properties":{"a":1}}',
     '{"type":"object","properties":[]}',
     '{"type":"object","items":{"unknown":1}}',
     '{"type":"object","additionalProperties":{"unknown":1}}',
