@@ -59,6 +59,25 @@ def on_create(
 
 def on_update(meta: Mapping[str, Any], old: Mapping[str, Any], *, any_finalizer: bool = False) -> Errors:
     """Check what may not change, as ``ValidateObjectMetaUpdate`` does; ``any_finalizer`` is that of ``on_create``."""
+    yield from _changes(meta, old)
+    yield from _common(meta, _PATH)
+    if not any_finalizer:
+        yield from _kubernetes_finalizers(meta.get("finalizers") or [])
+
+
+def on_any_update(meta: Mapping[str, Any], old: Mapping[str, Any], *, any_finalizer: bool = False) -> Errors:
+    """Check what is checked of updates of all kinds, each once (``validateCommonFields`` of k8s.io/apiserver)."""
+    prefix = meta.get("generateName") or ""
+    if prefix:
+        yield from (invalid(f"{_PATH}.generateName", prefix, problem) for problem in formats.path_segment(prefix))
+    yield from _common(meta, _PATH)
+    yield from _finalizers(meta.get("finalizers") or [], f"{_PATH}.finalizers")
+    yield from _changes(meta, old)
+    if not any_finalizer:
+        yield from _kubernetes_finalizers(meta.get("finalizers") or [])
+
+
+def _changes(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
     if old.get("deletionTimestamp"):
         extra = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if extra:
@@ -73,9 +92,6 @@ def on_update(meta: Mapping[str, Any], old: Mapping[str, Any], *, any_finalizer:
         if meta.get(field) != old.get(field) and not same_field("meta/v1.ObjectMeta", field, meta, old):
             value = meta.get(field, "" if field in ("name", "namespace", "uid") else None)
             yield invalid(f"{_PATH}.{field}", value, "field is immutable")
-    yield from _common(meta, _PATH)
-    if not any_finalizer:
-        yield from _kubernetes_finalizers(meta.get("finalizers") or [])
 
 
 def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:

@@ -136,6 +136,8 @@ class Strategy:
     # Names and paths of all fields, where clients know some by other names than their paths.
     field_names: Mapping[str, str] = field(default_factory=dict)
     name_format: NameFormat = object_name
+    # Whether finalizers may have short names that are not Kubernetes' own.
+    any_finalizer: bool = False
     # Sets the defaults of the API version, whenever an object comes in.
     default: Callable[[Object, Cluster], None] = nothing
     # Allocates (an address), before the object is prepared (BeginCreate and BeginUpdate in registry/store.go).

@@ -16,7 +16,7 @@ import msgspec
 
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ObjectMeta
-from drakit_api.validation.metadata import on_create, on_update
+from drakit_api.validation.metadata import on_any_update, on_create
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission import claim_status_access
 from drakit_embedded.apiserver.admission.attributes import Attributes
@@ -210,7 +210,8 @@ def _bring_up(served: Served, obj: Object, api: Api, *, dry_run: bool) -> None:
     strategy.prepare_create(obj, api)
     faults: list[FieldFault] = [*strategy.validate_create(obj, api)]
     if not strategy.owns_metadata:
-        faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=strategy.name_format)
+        named, any_finalizer = strategy.name_format, strategy.any_finalizer
+        faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=named, any_finalizer=any_finalizer)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
 
@@ -375,6 +376,10 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
         if not given:
             _restore(meta, was, field)
     _restore(meta, was, "generation")
+    # Changes of these are ignored: the first always, the second once it is set.
+    _restore(meta, was, "creationTimestamp")
+    if was.get("deletionTimestamp"):
+        _restore(meta, was, "deletionTimestamp")
 
 
 def _differs(new: Object, old: Object) -> bool:
@@ -442,7 +447,7 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
     meta: ObjectMeta = new["metadata"]
     faults: list[FieldFault] = []
     if not strategy.owns_metadata and meta != old["metadata"]:
-        faults += on_update(meta, old["metadata"])
+        faults += on_any_update(meta, old["metadata"], any_finalizer=strategy.any_finalizer)
     if request.subresource == "status":
         if request.resource == claim_status_access.RESOURCE and not request.user.superuser:
             request.object = new

@@ -174,7 +174,7 @@ def test_bodies_of_subresources_of_any_shape(obj: Object) -> None:
     for call in (
         lambda: podverbs.bind(api, pods, ("default", "p"), obj, tried),
         lambda: podverbs.evict(api, pods, ("default", "p"), obj, tried),
-        lambda: scales.set_replicas(api, deployments, ("default", "d"), obj, tried),
+        lambda: scales.set_replicas(api, deployments, ("default", "d"), scales.read(obj, "")[0], tried),
         lambda: deletes.options(msgspec.json.encode(obj), "", requests.Query("")),
     ):
         assert code_of(call) < 500

@@ -38,6 +38,8 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "patches:definitions": _patched_definitions(),
         "patches:policies": _patched_policies(),
         "patches:objects": _with_things(_patched_objects()),
+        **{f"metadata:{kind}": list(_with_metadata(kind, text)) for kind, text in _OF_KINDS.items()},
+        "metadata:objects": _with_things(_objects_with_metadata()),
         "headers:definitions": list(_sent_otherwise("POST", stages.PATHS[_DEFINITION], _definition())),
         "headers:policies": list(_sent_otherwise("POST", stages.PATHS[_POLICY], _policy())),
         "headers:objects": _with_things(_objects_sent_otherwise()),
@@ -142,6 +144,30 @@ def _patched_objects() -> Iterator[Step]:
     yield from _patched(f"{path}/scale", _PATCHED, is_strict=False)
 
 
+def _with_metadata(kind: str, text: str) -> Iterator[Step]:
+    """Create something with metadata of many forms."""
+    document = json.loads(text)
+    for metadata in map(json.loads, _METADATA):
+        made = {**document, "metadata": {**document["metadata"], **metadata}}
+        yield {"method": "POST", "path": stages.PATHS[kind] + _DRY, "raw": json.dumps(made)}
+    yield stages.post(document, vital=True)
+    for metadata in _METADATA:
+        path = stages.path_of(document)
+        yield _patch(path + _DRY, f'{{"metadata":{metadata}}}', _MERGE)
+        named = f'{{"apiVersion":"{document["apiVersion"]}","kind":"{kind}","metadata":{metadata}}}'
+        yield _patch(path + _APPLIED, named, _APPLY)
+    yield from stages.removed(document)
+
+
+def _objects_with_metadata() -> Iterator[Step]:
+    for metadata in _METADATA:
+        named = json.dumps({"name": "x", **json.loads(metadata)})
+        yield _write("POST", f'{{"metadata":{named}}}', query=_DRY)
+        yield _write("PATCH", f'{{"metadata":{metadata}}}', kind=_MERGE, query=_DRY)
+        applied = f'{{"apiVersion":"$id.example.com/v1","kind":"Thing","metadata":{metadata}}}'
+        yield _write("PATCH", applied, kind=_APPLY, query=_APPLIED)
+
+
 def _sent_otherwise(method: str, path: str, text: str) -> Iterator[Step]:
     """Send a body under names of types that are none, and say more that is wrong about the request."""
     for kind in _CONTENT_TYPES:
@@ -193,7 +219,9 @@ def _admitting() -> tuple[list[Step], Object]:
     configured = stages.configuration("MutatingWebhookConfiguration", "$id", hook)
     seen, left = stages.webhooks_seen("$id")
     scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_ADMISSION_REPLIES)}
-    asked = [{**_write("POST", '{"spec":{}}', name=name), "reply": script["filled"]} for name, script in scripts.items()]
+    asked = [
+        {**_write("POST", '{"spec":{}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
+    ]
     denied = {"response": {"allowed": False, "status": {"message": "probe"}}}
     told = [*stages.defined(definition), stages.post(configured, vital=True), *seen, *asked]
     hooks = {"a": {"named": scripts}, "probev": denied, "probem": denied}
@@ -365,6 +393,56 @@ _OPERATED = (
     "{}",
     "null",
     "[]",
+)
+_METADATA = (
+    '{"finalizers":["a"]}',
+    '{"finalizers":["a/b","a/b"]}',
+    '{"finalizers":[""]}',
+    '{"finalizers":["foregroundDeletion","orphan"]}',
+    '{"finalizers":[null]}',
+    '{"finalizers":{}}',
+    '{"labels":{"a":null}}',
+    '{"labels":{"a b":"c"}}',
+    '{"labels":[]}',
+    '{"labels":null}',
+    '{"annotations":{"a b":"c"}}',
+    '{"annotations":{"A/b/c":""}}',
+    '{"annotations":{"a":{}}}',
+    '{"ownerReferences":[{}]}',
+    '{"ownerReferences":[null]}',
+    '{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b","controller":true}]}',
+    '{"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"a","uid":"b"}]}',
+    '{"ownerReferences":[{"apiVersion":"a/b/c","kind":"Pod","name":"a","uid":"b"}]}',
+    '{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":1}]}',
+    '{"creationTimestamp":"x"}',
+    '{"creationTimestamp":""}',
+    '{"creationTimestamp":null}',
+    '{"creationTimestamp":"2020-01-01T00:00:00.5+01:00"}',
+    '{"deletionTimestamp":"2020-01-01T00:00:00Z"}',
+    '{"deletionTimestamp":"x"}',
+    '{"deletionTimestamp":1}',
+    '{"deletionGracePeriodSeconds":1}',
+    '{"deletionGracePeriodSeconds":"1"}',
+    '{"generation":-1}',
+    '{"generation":"1"}',
+    '{"generateName":"A"}',
+    '{"generateName":1}',
+    '{"namespace":"other"}',
+    '{"namespace":1}',
+    '{"uid":"x"}',
+    '{"uid":1}',
+    '{"selfLink":"x"}',
+    '{"resourceVersion":"x"}',
+    '{"resourceVersion":"1"}',
+    '{"resourceVersion":1}',
+    '{"managedFields":[]}',
+    '{"managedFields":[{}]}',
+    '{"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV2"}]}',
+    '{"managedFields":[{"operation":"Other"}]}',
+    '{"managedFields":[{"operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"k:{":{}}}]}',
+    '{"managedFields":[{"operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":[1]}]}',
+    '{"managedFields":{}}',
+    '{"unknown":1}',
 )
 _CONTENT_TYPES = (
     "application/json",
@@ -566,3 +644,16 @@ _CONVERSION_REPLIES = (
     _conversion(_converted(metadata='"labels":{"a":null},')),
     _conversion(_converted('"unknown":{"a":1},')),
 )
+_BINDING = (
+    '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":"$id"},'
+    '"spec":{"policyName":"$id-none","validationActions":["Deny"]}}'
+)
+_CONFIGURATION = (
+    '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{"name":"$id"}}'
+)
+_OF_KINDS = {
+    _DEFINITION: _definition(),
+    _POLICY: _policy(),
+    "ValidatingAdmissionPolicyBinding": _BINDING,
+    "ValidatingWebhookConfiguration": _CONFIGURATION,
+}

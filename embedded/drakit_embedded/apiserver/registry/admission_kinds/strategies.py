@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drakit_api import formats
 from drakit_api.kubernetes_objects import Object
+from drakit_api.validation import metadata
 from drakit_api.validation.errors import Errors, invalid
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
@@ -22,6 +24,13 @@ def _static_name(obj: Object) -> Errors:
         yield invalid("metadata.name", name, f'names ending with "{_STATIC_SUFFIX}" {why}')
 
 
+def _generated_name(obj: Object) -> Errors:
+    """Check what names are generated from, which upstream does on each write of these kinds."""
+    prefix = obj["metadata"].get("generateName") or ""
+    for problem in metadata.object_name(formats.as_prefix(prefix)) if prefix else ():
+        yield invalid("metadata.generateName", prefix, problem)
+
+
 def _strategy(plural: str, part: str) -> Strategy:
     """Build the strategy of a kind; ``rules`` are loaded with the first object, as many clusters have none."""
 
@@ -33,12 +42,13 @@ def _strategy(plural: str, part: str) -> Strategy:
     def validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
         from drakit_embedded.apiserver.registry.admission_kinds import rules
 
-        return [*rules.OF_KINDS[plural].on_update(new, old)]
+        return [*_generated_name(new), *rules.OF_KINDS[plural].on_update(new, old)]
 
     return Strategy(
         generation=True,
         counted=(part,),
         unconditional_update=False,
+        any_finalizer=True,
         validate_create=validate_create,
         validate_update=validate_update,
         validate_status=_validate_status,

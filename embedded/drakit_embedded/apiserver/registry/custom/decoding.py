@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from drakit_api.golang import gofloats, gojson
-from drakit_api.golang.gostrings import quote, to_json
+from drakit_api.golang import gofloats, gojson, gotime
+from drakit_api.golang.gostrings import as_marshaled, quote, to_json
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding
 from drakit_api.structural import defaulting, embedded, pruning
+from drakit_api.validation.errors import invalid
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.custom.scale_rules import misfit
 from drakit_embedded.apiserver.registry.strategy import Cluster
 from drakit_embedded.apiserver.scheme import structures
@@ -41,10 +43,33 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
 
 
 def decode_applied(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """Decode what an apply has merged: that has known fields only, and its nulls are the client's own."""
-    named = _named(obj, kind)
+    """Decode what an apply has merged: that has known fields only, and its nulls are the client's own.
+
+    Upstream has no Go type to read it by, and comes across a time that is none where it asks for it.
+
+    Raises:
+        StatusError: 400 for malformed metadata, 422 for a time of deletion that is none.
+    """
+    named, meta = _named(obj, kind), obj["metadata"]
+    if _fault_of_time(meta.get("creationTimestamp")):
+        # Whatever is said of it is overlooked.
+        obj = {**obj, "metadata": {key: value for key, value in meta.items() if key != "creationTimestamp"}}
+    if why := _fault_of_time(meta.get("deletionTimestamp")):
+        fault = invalid("metadata", as_marshaled(meta), why)
+        raise statuses.invalid(kind.kind, kind.group, meta.get("name") or "", [fault])
     read, _ = _read(obj, named, lambda _: [])
     return named.kept(read, kind), []
+
+
+def _fault_of_time(value: Any) -> str:
+    if not isinstance(value, str | None):
+        return f"json: cannot unmarshal {gojson.name_of(value)} into Go value of type string"
+    try:
+        if value is not None:
+            gotime.canonical(value)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _read(obj: Object, named: _Named, shape: Callable[[Object], list[str]]) -> tuple[Object, list[str]]:

@@ -6,6 +6,7 @@ Source: ``ValidateCustomResourceDefinition`` and ``ValidateCustomResourceDefinit
 
 from __future__ import annotations
 
+from drakit_api import formats
 from drakit_api.golang.goerrors import aggregated
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import metadata
@@ -34,7 +35,7 @@ def on_create(crd: Object) -> list[FieldError]:
 def on_update(new: Object, old: Object) -> list[FieldError]:
     """Check a definition that replaces another one."""
     return [
-        *metadata.on_update(new["metadata"], old["metadata"], any_finalizer=True),
+        *_metadata_faults(new["metadata"], old["metadata"]),
         *spec_faults(new["spec"], allowance(new, old)),
         *_immutable_faults(new, old),
         *_status_faults(new),
@@ -44,8 +45,15 @@ def on_update(new: Object, old: Object) -> list[FieldError]:
 
 def on_status_update(new: Object, old: Object) -> list[FieldError]:
     """Check a definition whose status is replaced (``ValidateUpdateCustomResourceDefinitionStatus``)."""
-    found = metadata.on_update(new["metadata"], old["metadata"], any_finalizer=True)
-    return [*found, *_accepted_faults(new)]
+    return [*_metadata_faults(new["metadata"], old["metadata"]), *_accepted_faults(new)]
+
+
+def _metadata_faults(meta: Object, was: Object) -> Errors:
+    """Check changed metadata as all kinds of registries do, and then once more as that of definitions does."""
+    if meta != was:
+        yield from metadata.on_create(meta, namespaced=False, name_format=formats.path_segment, any_finalizer=True)
+        yield from metadata.on_update(meta, was, any_finalizer=True)
+        yield from metadata.on_update(meta, was, any_finalizer=True)
 
 
 def _immutable_faults(new: Object, old: Object) -> Errors:
