@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any
 
@@ -23,18 +24,51 @@ KINDS: dict[str, tuple[_Told, ...]] = {
 }
 
 
-def made(seed: int | str, *, first: int = 0) -> Iterator[Story]:
-    """Make stories without end, each kind in its turn; ``first`` leaves out those before it."""
-    number = first
-    while True:
-        yield story(seed, number)
-        number += 1
+class Chosen:
+    """Some stories of a seed, by their numbers."""
+
+    def __init__(self, seed: str, numbers: Iterable[int]) -> None:
+        self._seed, self._numbers = seed, numbers
+
+    def __iter__(self) -> Iterator[Story]:
+        """Make the stories."""
+        return (story(self._seed, number) for number in self._numbers)
+
+    def was_asked(self, kind: str, inputs: int) -> None:
+        """Hear that so many malformed inputs of a kind were asked."""
 
 
-def story(seed: int | str, number: int) -> Story:
+class Enough:
+    """The stories of a seed, each kind in its turn, until its share of ``count`` malformed inputs was asked.
+
+    Of a story that comes to an early end not all are.
+    """
+
+    def __init__(self, seed: str, count: int) -> None:
+        self._seed = seed
+        self._left = dict.fromkeys(KINDS, -(-count // len(KINDS)))
+
+    def __iter__(self) -> Iterator[Story]:
+        """Make the stories."""
+        for number in itertools.count():
+            if max(self._left.values()) <= 0:
+                return
+            if self._left[_kind(number)] > 0:
+                yield story(self._seed, number)
+
+    def was_asked(self, kind: str, inputs: int) -> None:
+        """Hear that so many malformed inputs of a kind were asked."""
+        self._left[kind] -= inputs
+
+
+def _kind(number: int) -> str:
+    return list(KINDS)[number % len(KINDS)]
+
+
+def story(seed: str, number: int) -> Story:
     """Make one story: ``name``, ``kind``, ``steps`` and where there are any ``hooks``."""
     chance = Random(f"{seed} {number}")
-    kind = list(KINDS)[number % len(KINDS)]
+    kind = _kind(number)
     told = chance.choice(KINDS[kind])(number, chance)
     steps, hooks = told if isinstance(told, tuple) else (told, {})
     found: Story = {"name": f"malformed:{kind}:{seed}-{number}", "kind": kind, "steps": steps}
@@ -45,20 +79,3 @@ def again(story: Story) -> Story:
     """Make the same story under other names, to be told where it was told already."""
     renamed: Story = json.loads(_IDENTITY.sub(r"s9\1", json.dumps(story)))
     return renamed
-
-
-def inputs(story: Story) -> int:
-    """Count the malformed inputs of a story."""
-    return sum("asked" in step for step in story["steps"])
-
-
-def enough(seed: int | str, count: int) -> Iterator[Story]:
-    """Make stories until each kind has its share of ``count`` inputs, and no more of a kind than that takes."""
-    share = -(-count // len(KINDS))
-    left = dict.fromkeys(KINDS, share)
-    for each in made(seed):
-        if left[each["kind"]] > 0:
-            left[each["kind"]] -= inputs(each)
-            yield each
-        if max(left.values()) <= 0:
-            return

@@ -6,12 +6,14 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterable
+from typing import TextIO
 
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION
 from tests.vectors.exchanges import Vector
-from tests.vectors.record.apiserver import answers, changes, fields_answers, fields_stories
+from tests.vectors.malformed import stories as malformed_stories
+from tests.vectors.record.apiserver import answers, changes, fields_answers, fields_stories, malformed_answers
 from tests.vectors.record.apiserver import ours as of_ours
 from tests.vectors.record.apiserver import pods as of_pods
 from tests.vectors.record.apiserver.defaulting import answers as defaulting_answers
@@ -100,6 +102,31 @@ def differences(version: str, count: int, seed: int) -> None:
         click.echo(line(story), nl=False)
     click.echo(f"{len(found)} of {len(stories)} stories end differently", err=True)
     sys.exit(1 if found else 0)
+
+
+@main.command()
+@_version
+@click.option("--count", default=5000, show_default=True, help="Malformed inputs, in equal shares of the four kinds.")
+@click.option("--seed", default="1", show_default=True, help="Which ones.")
+@click.option("--story", type=int, multiple=True, metavar="N", help="Only these stories of the seed; may be repeated.")
+@click.option("--differences", "file", type=click.File("w"), help="Write what is answered otherwise to this file.")
+def malformed(version: str, count: int, seed: str, story: tuple[int, ...], file: TextIO | None) -> None:
+    """Send malformed input by chance to the real server and to ours, and print by kind who took how much of it.
+
+    Exit status 1 if ours has taken anything that the real one refuses, has failed where that one has not, or has logged
+    a traceback. Of the lines in the file of differences, each has a request and both answers.
+    """
+    told = malformed_stories.Enough(seed, count) if not story else malformed_stories.Chosen(seed, story)
+    found = asyncio.run(malformed_answers.compared(told, version, _progress))
+    click.echo(err=True)
+    click.echo(found.table())
+    for line_of in found.different if file is not None else ():
+        click.echo(line(line_of), file=file, nl=False)
+    sys.exit(1 if found.is_harmful else 0)
+
+
+def _progress(found: malformed_answers.Comparison) -> None:
+    click.echo(f"\r{found.inputs} malformed inputs, {len(found.different)} answers that differ", nl=False, err=True)
 
 
 @main.command()

@@ -29,6 +29,8 @@ _REFUSED, _FAILED = 300, 500
 _LEVELS = 100_000
 # What ours refuses on purpose (docs/apiserver.md).
 _KNOWN = ("drakit's API server reads 256 levels", "may hold 200,000 values")
+# How wide the first column of the table is.
+_NAMES = 20
 _WORDS = {"causes", "message", "warnings"}
 
 
@@ -137,18 +139,34 @@ class Comparison:
         """How many malformed inputs were asked."""
         return sum(each.asked for each in self.counts.values())
 
+    @property
+    def tracebacks(self) -> int:
+        """How often our server has logged an error of its own."""
+        return self.log.count("Traceback (most recent call last)")
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether ours has taken what the real server refuses, or has failed alone."""
+        alone = sum(each.ours_takes_alone + each.fails_ours_alone for each in self.counts.values())
+        return bool(alone or self.tracebacks or self.lost)
+
     def table(self) -> str:
-        """Show all counts by kind."""
-        names = [each.name for each in fields(Counts)]
-        rows = [["", *(name.replace("_", " ") for name in names)]]
-        for kind, counts in sorted(self.counts.items()):
-            values = [getattr(counts, name) for name in names]
-            rows.append([kind, *(f"{value:.1f} s" if type(value) is float else f"{value:,}" for value in values)])
-        return "\n".join(" | ".join(row) for row in rows)
+        """Show all counts by kind, and what else there is to say."""
+        kinds = sorted(self.counts)
+        width = max(map(len, kinds), default=0) + 2
+        lines = [" " * _NAMES + "".join(kind.rjust(width) for kind in kinds) + "all".rjust(width)]
+        for each in fields(Counts):
+            values = [getattr(self.counts[kind], each.name) for kind in kinds]
+            together = max(values, default=0.0) if each.name == "slowest" else sum(values)
+            shown = (f"{value:.2f} s" if isinstance(value, float) else f"{value:,}" for value in (*values, together))
+            lines.append(each.name.replace("_", " ").ljust(_NAMES) + "".join(value.rjust(width) for value in shown))
+        lines.append(f"{self.effects} answers to what came after malformed input differ; tracebacks: {self.tracebacks}")
+        lines += [f"told to its end by one server only: {name}" for name in self.lost]
+        return "\n".join(lines)
 
 
 async def compared(
-    told: Iterable[Vector], version: str, progress: Callable[[Comparison], None] = lambda _: None
+    told: stories.Enough | stories.Chosen, version: str, progress: Callable[[Comparison], None] = lambda _: None
 ) -> Comparison:
     """Tell stories to both servers; ``progress`` is told after each.
 
@@ -166,6 +184,7 @@ async def compared(
                 if is_lost or any(set(each.differences()) - _WORDS for each in answers):
                     answers, is_lost = await _told(players, stories.again(story))
                 found.add(story, answers, is_lost=is_lost)
+                told.was_asked(story["kind"], sum("asked" in each.step for each in answers))
                 progress(found)
 
         await asyncio.gather(*(tell() for _ in range(_AT_ONCE)))
