@@ -17,7 +17,7 @@ _Words = Sequence[Word]
 
 def damaged(tree: Any, words: _Words, chance: Random, *, times: int | None = None) -> Any:
     """Copy a tree with damage done to it ``times`` times, once to four times if nothing is said."""
-    for _ in range(times or chance.choice((1, 1, 1, 1, 2, 2, 3, 4))):
+    for _ in range(times or chance.choice((1, 1, 1, 1, 1, 1, 2, 2, 3, 4))):
         tree = _once(tree, words, chance)
     return tree
 
@@ -34,11 +34,11 @@ def _once(tree: Any, words: _Words, chance: Random) -> Any:
 def _any_path(tree: Any, chance: Random, fits: Callable[[Path, Any], bool]) -> Path | None:
     """Choose a path, other than that of the whole; what is deep comes oftener than what is not."""
     found = [path for path in trees.paths(tree) if path and fits(path, trees.at(tree, path))]
-    return chance.choices(found, list(map(len, found)))[0] if found else None
+    return chance.choices(found, [len(path) ** 2 for path in found])[0] if found else None
 
 
 def _replace(tree: Any, _: _Words, chance: Random) -> Any:
-    if chance.random() < 0.02:
+    if chance.random() < 0.01:
         return odd.value(chance)
     path = _any_path(tree, chance, lambda *_: True)
     return None if path is None else trees.changed(tree, path, lambda _: odd.value(chance))

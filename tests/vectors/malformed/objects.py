@@ -11,7 +11,10 @@ Step = dict[str, Any]
 
 _FAMILIES = ("cr-", "cel-rules", "cel-transition", "cel-lib", "ssa", "versions", "lifecycle")
 _MOST = 24
-_SCHEMA_DAMAGED = 0.25
+_CREATED = 201
+# One in ten is a strategic one, which no custom resource takes.
+_PATCHES = (*requests.PATCHES * 3, requests.STRATEGIC)
+_SCHEMA_DAMAGED = 0.15
 
 
 def steps(number: int, chance: Random) -> list[Step]:
@@ -53,9 +56,9 @@ def _with_damaged_schema(definition: Step, chance: Random) -> Step:
 def _malformed(step: Step, name: str, chance: Random) -> list[Step]:
     """Make a malformed request of a right one: of the same sort, or another write of the object that it made."""
     before = []
-    made = step["body"].get("metadata", {}).get("name") if isinstance(step["body"].get("metadata"), dict) else None
-    if step["method"] == "POST" and made and chance.random() < 0.6:
-        path = step["path"].partition("?")[0] + f"/{made}" + chance.choice(("", "", "", "", "/status", "/scale"))
+    made = _created(step)
+    if made and chance.random() < 0.6:
+        path = step["path"].partition("?")[0] + f"/{made}" + chance.choice((*[""] * 10, "/status", "/scale"))
         if chance.random() < 0.4:
             before = [stages.fetched(path.removesuffix("/status").removesuffix("/scale"), name)]
             step = stages.put(path, step["body"], name)
@@ -63,4 +66,12 @@ def _malformed(step: Step, name: str, chance: Random) -> list[Step]:
             step = {"method": "PATCH", "path": path, "body": step["body"]}
     if chance.random() < 0.4 and "dryRun" not in step["path"]:
         step = requests.dry(step)
-    return [*before, {**requests.damaged(step, vocabulary.OBJECT, chance), "asked": "objects"}]
+    return [*before, {**requests.damaged(step, vocabulary.OBJECT, chance, patches=_PATCHES), "asked": "objects"}]
+
+
+def _created(step: Step) -> str:
+    """Return the name of the object that a step has created, "" if none."""
+    if step["method"] != "POST" or step.get("response", {}).get("code") != _CREATED or "dryRun" in step["path"]:
+        return ""
+    name = (step["body"].get("metadata") or {}).get("name")
+    return name if isinstance(name, str) else ""

@@ -96,13 +96,13 @@ _KEYS = (
     "\u017fpec",
 )
 # Ours reads 256 levels, and a real server 10,000: what is between is no question.
-_DEPTHS = (3, 30, 120, 12_000)
+_DEPTHS = (3, 3, 10, 30, 30, 120, 120, 12_000)
 _LENGTHS = (2, 17, 130, 1100, 5000)
 
 
 def number(chance: Random) -> Any:
-    """Choose a number; one in ten is none."""
-    return chance.choice(_NUMBERS if chance.random() < 0.9 else _NO_NUMBERS)
+    """Choose a number; one in thirty is none."""
+    return chance.choice(_NUMBERS if chance.random() < 0.97 else _NO_NUMBERS)
 
 
 def text(chance: Random) -> str:
@@ -116,8 +116,8 @@ def key(chance: Random) -> str:
 
 
 def value(chance: Random) -> Any:
-    """Choose a value of any type; one in ten is deep or long."""
-    if chance.random() < 0.1:
+    """Choose a value of any type; one in fifteen is deep or long."""
+    if chance.random() < 0.07:
         return _large(chance)
     kind = chance.randrange(6)
     if kind == 0:

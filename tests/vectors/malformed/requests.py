@@ -13,9 +13,9 @@ from tests.vectors.malformed.vocabulary import Word
 Step = dict[str, Any]
 
 _JSON, _YAML = "application/json", "application/yaml"
-_MERGE, _OPERATIONS = "application/merge-patch+json", "application/json-patch+json"
-_STRATEGIC, _APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
-_PATCHES = (_MERGE, _OPERATIONS, _STRATEGIC, _APPLY)
+MERGE, OPERATIONS = "application/merge-patch+json", "application/json-patch+json"
+STRATEGIC, _APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+PATCHES = (MERGE, OPERATIONS, _APPLY)
 _ODD_TYPES = (
     *(
         None,
@@ -39,35 +39,15 @@ _ODD_TYPES = (
         "application/apply-patch+cbor",
         "multipart/form-data",
         "application/json;a=b;a=c",
-        *_PATCHES,
+        *PATCHES,
+        STRATEGIC,
     ),
 )
 _QUERIES = (
-    *(
-        "fieldValidation=Strict",
-        "fieldValidation=Strict",
-        "fieldValidation=Ignore",
-        "fieldValidation=Warn",
-        "fieldValidation=x",
-    ),
-    *(
-        "dryRun=All",
-        "dryRun=x",
-        "dryRun=All&dryRun=All",
-        "fieldManager=m",
-        "fieldManager=" + "m" * 200,
-        "fieldManager=%00",
-        "force=true",
-    ),
-    *(
-        "force=x",
-        "pretty=true",
-        "a=b",
-        "%zz=1",
-        "fieldValidation=Strict&fieldValidation=Ignore",
-        "resourceVersion=x",
-        "timeout=1s",
-    ),
+    *(("fieldValidation=Strict", "fieldValidation=Ignore", "fieldValidation=Warn", "dryRun=All", "fieldManager=m") * 4),
+    *("pretty=true", "a=b", "%zz=1", "resourceVersion=x", "timeout=1s", "dryRun=All&dryRun=All", "force=false"),
+    *("fieldValidation=x", "dryRun=x", "fieldManager=" + "m" * 200, "fieldManager=%00", "force=true", "force=x"),
+    "fieldValidation=Strict&fieldValidation=Ignore",
 )
 _POINTERS = (
     "",
@@ -85,27 +65,30 @@ _POINTERS = (
     "/spec/-1",
 )
 _LARGE = 4 * 1024 * 1024
+_IN_YAML = 0.06
 # Shares of requests: with other headers, another query, and a text that is damaged itself.
-_RETYPED, _ASKED_OTHERWISE, _TORN = 0.12, 0.25, 0.08
+_RETYPED, _ASKED_OTHERWISE, _TORN = 0.05, 0.25, 0.05
 
 
-def damaged(step: Step, words: Sequence[Word], chance: Random, *, is_torn: bool = True) -> Step:
-    """Make a damaged request of one with a ``body``; without ``is_torn`` its text remains JSON or YAML."""
+def damaged(
+    step: Step, words: Sequence[Word], chance: Random, *, patches: Sequence[str] = (*PATCHES, STRATEGIC)
+) -> Step:
+    """Make a damaged request of one with a ``body``; ``patches`` are the types of which a patch may be."""
     body = step["body"]
     made = {key: value for key, value in step.items() if key not in ("body", "response", "vital", "save", "generated")}
     made["headers"] = dict(step.get("headers") or {})
     if step["method"] == "PATCH":
-        _choose_patch(made, chance)
+        _choose_patch(made, patches, chance)
     tree = damage.damaged(body, words, chance)
-    if made["headers"].get("Content-Type") == _OPERATIONS and not isinstance(body, list):
+    if made["headers"].get("Content-Type") == OPERATIONS and not isinstance(body, list):
         tree = operations(body, words, chance)
     made["raw"] = trees.text(tree)
-    if step["method"] != "PATCH" and chance.random() < _RETYPED / 2:
+    if step["method"] != "PATCH" and chance.random() < _IN_YAML:
         made["headers"]["Content-Type"] = _YAML
         made["raw"] = _in_yaml(made["raw"], chance)
-    if is_torn and chance.random() < _RETYPED:
+    if chance.random() < _RETYPED:
         made["headers"]["Content-Type"] = chance.choice(_ODD_TYPES)
-    if is_torn and chance.random() < _TORN:
+    if chance.random() < _TORN:
         made["raw"] = torn(made["raw"], chance)
     if chance.random() < _ASKED_OTHERWISE:
         made["path"] += ("&" if "?" in made["path"] else "?") + chance.choice(_QUERIES)
@@ -117,10 +100,10 @@ def dry(step: Step) -> Step:
     return {**step, "path": step["path"] + ("&" if "?" in step["path"] else "?") + "dryRun=All"}
 
 
-def _choose_patch(step: Step, chance: Random) -> None:
+def _choose_patch(step: Step, patches: Sequence[str], chance: Random) -> None:
     """Leave the kind of patch as it is, mostly; an apply has somebody who applies."""
     if "Content-Type" not in step["headers"] or chance.random() < 0.4:
-        step["headers"]["Content-Type"] = chance.choice(_PATCHES)
+        step["headers"]["Content-Type"] = chance.choice(patches)
     if step["headers"]["Content-Type"] == _APPLY and "fieldManager" not in step["path"] and chance.random() < 0.9:
         step["path"] += (
             "&" if "?" in step["path"] else "?"
