@@ -109,7 +109,12 @@ def differences(version: str, count: int, seed: int) -> None:
 @click.option("--count", default=5000, show_default=True, help="Malformed inputs, in equal shares of the four kinds.")
 @click.option("--seed", default="1", show_default=True, help="Which ones.")
 @click.option("--story", type=int, multiple=True, metavar="N", help="Only these stories of the seed; may be repeated.")
-@click.option("--differences", "file", type=click.File("w"), help="Write what is answered otherwise to this file.")
+@click.option(
+    "--differences",
+    "file",
+    type=click.File("w", errors="backslashreplace"),
+    help="Write what is answered otherwise to this file.",
+)
 def malformed(version: str, count: int, seed: str, story: tuple[int, ...], file: TextIO | None) -> None:
     """Send malformed input by chance to the real server and to ours, and print by kind who took how much of it.
 
