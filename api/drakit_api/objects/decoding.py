@@ -14,6 +14,7 @@ is gone through a second time, to say where those are.
 
 from __future__ import annotations
 
+import base64
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,12 +26,12 @@ from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import FEW_DIGITS
 from drakit_api.objects import schema, structs
 from drakit_api.objects.schema import Schema, Type
-from drakit_api.quantity import INT64_MAX
 
 _MAX_UNKNOWN = 100
 # The fields of an object by which its type is found.
 _OF_THE_TYPE = ("kind", "apiVersion")
 _KEPT_BY_NULL = ("string", "bool", "int", "struct")
+_RANGES = {"int64": range(-(2**63), 2**63), "int32": range(-(2**31), 2**31), "uint8": range(256)}
 # Structs whose raw values have readers of their own.
 _READ_LATER = ("CustomResourceValidation", "AdmissionRequest", "ConversionRequest", "ConversionResponse")
 _PYTHON: dict[str, type] = {"string": str, "bool": bool}
@@ -297,10 +298,10 @@ def _scalar(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
 
 def _integer(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     wrong = _wrong_type(kind, owner, stack)
-    maximum = 2**31 - 1 if kind.go == "int32" else INT64_MAX
+    values = _RANGES.get(kind.go, _RANGES["int64"])
 
     def decode_integer(value: Any, notes: _Notes) -> Any:
-        if type(value) is int and -maximum - 1 <= value <= maximum:
+        if type(value) is int and value in values:
             return value
         return wrong(value, notes, 0)
 
@@ -379,8 +380,13 @@ def _self_reading(go: str, owner: str, stack: tuple[str, ...]) -> Callable[[Any]
 
 def _bytes(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     wrong = _wrong_type(kind, owner, stack)
+    decode_byte = _integer(Type("int", "uint8"), owner, stack)
 
     def decode_bytes(value: Any, notes: _Notes) -> Any:
+        if isinstance(value, list):
+            # A list of numbers is one of bytes, too.
+            found = bytes(0 if item is None else decode_byte(item, notes) for item in value)
+            return base64.b64encode(found).decode()
         if not isinstance(value, str):
             return wrong(value, notes, "")
         try:
