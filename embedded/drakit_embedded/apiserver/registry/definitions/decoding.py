@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.decoding import DecodeError
@@ -20,8 +18,13 @@ _STACK = f"spec.versions.schema.{_SCHEMA}"
 def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
     """Decode a body, and drop empty fields; also returns warnings."""
     decoded, complaints = structures.read(obj, kind)
-    for place, validated in _schemas(decoded):
-        reader = SchemaReader(f"spec.versions[{place}].schema.{_SCHEMA}", _STACK)
+    for place, version in enumerate((decoded.get("spec") or {}).get("versions") or ()):
+        validated = version.get("schema") or {}
+        if validated.get(_SCHEMA) is None:
+            continue
+        has_status = (version.get("subresources") or {}).get("status") is not None
+        # What is empty at the root is refused where there is a status, and means nothing elsewhere.
+        reader = SchemaReader(f"spec.versions[{place}].schema.{_SCHEMA}", _STACK, keeps_empty=has_status)
         try:
             validated[_SCHEMA] = reader.read(validated[_SCHEMA])
         except (DecodeError, TooDeepError) as error:
@@ -32,14 +35,6 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
     warnings = structures.judged(complaints, kind, validation)
     empties.drop(decoded, *structures.types_of(kind))
     return decoded, warnings
-
-
-def _schemas(crd: Object) -> Iterator[tuple[int, Object]]:
-    """Yield what has a schema, with the place of its version."""
-    for place, version in enumerate((crd.get("spec") or {}).get("versions") or ()):
-        validated = version.get("schema") or {}
-        if validated.get(_SCHEMA) is not None:
-            yield place, validated
 
 
 def _unreadable(kind: Kind, problem: str) -> Exception:

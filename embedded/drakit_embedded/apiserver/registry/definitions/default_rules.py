@@ -79,7 +79,8 @@ def _faults(level: _Level) -> Errors:
     prune(value, schema, is_root=schema.is_embedded)
     if not same(value, schema.default):
         yield invalid(path, as_marshaled(schema.default), "must not have unknown fields")
-    value = copy.deepcopy(schema.default)
+    # As upstream, the check brings the default itself into order, as it is stored then.
+    value = schema.default
     embedded = Embedded(schema, is_root=schema.is_embedded)
     try:
         embedded.coerce(value, path)

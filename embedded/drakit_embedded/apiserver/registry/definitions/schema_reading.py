@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from drakit_api.golang.gofloats import read_again
-from drakit_api.golang.gojson import name_of, of_float, pairs, single, too_large
+from drakit_api.golang.gojson import Repeated, name_of, of_float, pairs, single, too_large
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.decoding import DecodeError
 from drakit_embedded.apiserver.registry.definitions.schema_fields import (
@@ -28,8 +28,13 @@ _STRUCTS: Mapping[str, Mapping[str, Field]] = {
     "ValidationRule": {field.name: field for field in RULE_FIELDS},
     "ExternalDocumentation": {field.name: field for field in DOCUMENTATION_FIELDS},
 }
+# What keeps its value if a null follows, unless it is a pointer.
+_KEPT_BY_NULL = ("string", "bool", "int64", "float64")
 # Dependencies are refused even if there are none.
 _EVEN_EMPTY = ("schema or list", "named schemas or strings")
+# What is read into what was there before, if it is said a second time, and the lists of such.
+_FILLED = ("named", "schema", "documentation")
+_FILLED_ITEMS = ("schemas", "rules")
 _SCHEMA, _RULE = "JSONSchemaProps", "ValidationRule"
 _INT64 = range(-(2**63), 2**63)
 
@@ -61,13 +66,15 @@ class SchemaReader:
 
     Of what is unknown or repeated, ``complaints`` has the kind and the path; ``wrong_type`` is about the first such,
     and ``unconvertible`` about the first value of any type that is none in Go, as is found once all else is read.
+    At the root, empty lists and maps are kept if that ``keeps_empty``, as they are more than nothing in Go.
     """
 
-    def __init__(self, path: str, stack: str) -> None:
+    def __init__(self, path: str, stack: str, *, keeps_empty: bool = False) -> None:
         self.complaints: list[tuple[str, str]] = []
         self.wrong_type: str | None = None
         self.unconvertible: str | None = None
         self._place = _Place("CustomResourceValidation", path, stack)
+        self._keeps_empty = keeps_empty
         # How many of the decoders around are not strict.
         self._lenient = 0
 
@@ -81,19 +88,37 @@ class SchemaReader:
             return {}
         if place.depth > DEEPEST:
             raise TooDeepError
-        fields, read = _STRUCTS[struct], {}
+        fields = _STRUCTS[struct]
+        read: Object = {}
+        said: Object = {}
         place = place._replace(struct=struct, depth=place.depth + 1)
         for key, item, again in pairs(value):
             field = fields.get(key)
             if not self._lenient and (field is None or again):
                 self.complaints.append(("unknown" if field is None else "duplicate", f"{place.path}.{key}"))
+            if field is not None and again and (field.pointer or field.shape not in _KEPT_BY_NULL):
+                read.pop(key, None)
             if field is not None and item is not None:
                 found = self._value(item, field, place.field(key))
+                if said.get(key) is not None:
+                    item, found = self._filled(said[key], item, field, place.field(key))
                 # Only pointers to nothing differ from nothing; items of no schema are written as null.
-                if found or (field.pointer and found is not None) or field.shape in _EVEN_EMPTY:
+                is_kept = (field.pointer and found is not None) or field.shape in _EVEN_EMPTY
+                if found or is_kept or (self._keeps_empty and place.depth == 1 and found in ([], {})):
                     read[key] = found
+            said[key] = item
         # Of all fields, only this is written even if it is empty.
         return {"rule": "", **read} if struct == _RULE else read
+
+    def _filled(self, before: Any, item: Any, field: Field, place: _Place) -> tuple[Any, Any]:
+        """Read a value into one that was there before, as Go does: structs keep what is not said again.
+
+        Returns the value that is then said, and what it reads as. All that is wrong about it has been told of.
+        """
+        item, complaints = _filled(field, before, item), list(self.complaints)
+        found = self._value(item, field, place)
+        self.complaints = complaints
+        return item, found
 
     def _value(self, item: Any, field: Field, place: _Place) -> Any:
         reader = _READERS.get(field.shape)
@@ -197,6 +222,22 @@ _READERS: Mapping[str, _Reader] = {
     "schema or bool": SchemaReader._by_itself,
     "named schemas or strings": SchemaReader._dependencies,
 }
+
+
+def _filled(field: Field, before: Any, item: Any) -> Any:
+    if field.shape in _FILLED:
+        return _both(before, item)
+    if field.shape in _FILLED_ITEMS and isinstance(before, list) and isinstance(item, list):
+        return [old if new is None else _both(old, new) for old, new in zip(before, item, strict=False)] + item[
+            len(before) :
+        ]
+    return item
+
+
+def _both(before: Any, item: Any) -> Any:
+    if not isinstance(before, dict) or not isinstance(item, dict):
+        return item
+    return Repeated([(key, each) for part in (before, item) for key, each, _ in pairs(part)])
 
 
 def _check_depth(value: Any, most: int) -> None:
