@@ -15,6 +15,7 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.golang.gofloats import read_again
 from drakit_api.golang.gostrings import as_marshaled
+from drakit_api.objects import restoring
 from drakit_api.objects import schema as schemas
 from drakit_api.objects.decoding import DecodeError, decode_part
 from drakit_api.objects.encoding import struct_encoder
@@ -78,6 +79,22 @@ def read_metadata(
             raise
         meta, unknown = _readable_fields(types, ordered, path)
     return struct_encoder(_OBJECT_META)(meta), unknown
+
+
+def restored(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return merged metadata with the numbers of its Go type; raises ``RestoreError`` as ``restoring`` does."""
+    return restoring.restored(schemas.load(), _OBJECT_META, meta)
+
+
+def unrestorable(meta: dict[str, Any]) -> str:
+    """Say why merged metadata cannot be read as its Go type; "" if it can."""
+    try:
+        read_metadata(restored(meta))
+    except restoring.RestoreError as error:
+        return str(error)
+    except DecodeError as error:
+        return restoring.self_read(str(error))
+    return ""
 
 
 def _readable_fields(types: schemas.Schema, value: dict[str, Any], path: str) -> tuple[dict[str, Any], list[str]]:

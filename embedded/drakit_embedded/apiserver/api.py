@@ -127,7 +127,8 @@ class Api:
             typed = in_other_version(obj, given, kind)
             if obj.get("apiVersion") in (None, given.api_version):
                 typed = {"kind": kind.kind, **typed, "apiVersion": kind.api_version}
-            return self.catalog.found(kind).strategy.decode(typed, kind, "Ignore", self)[0]
+            strategy = self.catalog.found(kind).strategy
+            return (strategy.decode_changed or strategy.decode)(typed, kind, "Ignore", self)[0]
         served = self.catalog.found(given)
         validation = "Strict" if strict and given.definition is None else "Ignore"
         read, _ = served.strategy.decode(obj, given, validation, self)

@@ -5,20 +5,16 @@ k8s.io/apiserver/pkg/endpoints/handlers/patch.go (applyPatcher).
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects import restoring
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.managedfields import applies
 from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.apiserver.writing.patch_bodies import Patch
-
-_FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct field \S+ of type (\w+)")
-# Types with JSON decoders of their own: times, quantities, and int-or-string.
-_SELF_READING = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (\w+)")
 
 
 def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writes.Written:
@@ -35,7 +31,9 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
         _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
         try:
-            return call.applied(found)
+            return call.applied(served.strategy.restore(found, served.kind))
+        except restoring.RestoreError as error:
+            raise applies.unconvertible(served.kind, patch.content, str(error)) from None
         except statuses.StatusError as error:
             raise _unconvertible(error, call, patch.content) from None
 
@@ -57,12 +55,7 @@ def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> s
     prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
     if not error.message.startswith(prefix):
         return error
-    why = error.message.removeprefix(prefix)
-    if match := _FRACTION.fullmatch(why):
-        why = f"cannot convert float64 to {match[1]}"
-    elif match := _SELF_READING.fullmatch(why):
-        why = f"json: cannot unmarshal {match[1]} into Go value of type {match[2]}"
-    return applies.unconvertible(kind, config, why)
+    return applies.unconvertible(kind, config, restoring.self_read(error.message.removeprefix(prefix)))
 
 
 def _check_repeated(call: Call, patch: Patch) -> None:

@@ -129,9 +129,9 @@ class Call:
             lambda: self._incoming(bodies.parse(raw, self.content_type, kind.kind, custom=custom), validation), raw
         )
         if custom and "apiVersion" in obj:
+            found = obj["apiVersion"].removeprefix("/")
             raise statuses.bad_request(
-                f"the API version in the data ({obj['apiVersion']}) does not match the expected API version "
-                f"({kind.api_version})"
+                f"the API version in the data ({found}) does not match the expected API version ({kind.api_version})"
             )
         if named:
             statuses.check_name(obj["metadata"].get("name"), self.key[1])

@@ -277,8 +277,8 @@ async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
 def _patched(call: Call, patch: Patch, intent: Intent, subresource: str) -> writes.Written:
     if patch.type == "apply":
         return applies.apply(call, patch, intent, subresource=subresource)
-    is_typed = call.served.kind.definition is None
-    reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings, is_typed)
+    is_typed, restore = call.served.kind.definition is None, call.served.strategy.restore
+    reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings, restore, is_typed)
     change = patches.change(call.served, call.key, patch, reader)
     return writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
 

@@ -41,7 +41,7 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
         StatusError: 409 if another manager owns what would change, 400 or 500 for a malformed configuration.
     """
     kind = writer.kind
-    _check(kind, config)
+    check(kind, config)
     if stored is not None and kind.definition is not None:
         _check_stored(kind, stored)
     live = shown = completed(stored or {}, kind, kind.api_version)
@@ -67,8 +67,12 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
     return found
 
 
-def _check(kind: Kind, config: Object) -> None:
-    """Check what can be checked of a configuration without the object."""
+def check(kind: Kind, config: Object) -> None:
+    """Check what can be checked of a configuration without the object.
+
+    Raises:
+        StatusError: 400 for one of another type, or with managed fields; 500 if it is malformed.
+    """
     found_version, found_kind = _text(config.get("apiVersion")), _text(config.get("kind"))
     if (found_version, found_kind) != (kind.api_version, kind.kind):
         raise statuses.bad_request(f"invalid object type: {_type_text(found_version, found_kind)}")

@@ -99,6 +99,7 @@ def no_warnings_of_change(new: Object, old: Object) -> Sequence[str]:
 
 
 Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
+Restore = Callable[[Object, "Kind"], Object]
 
 
 def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
@@ -125,6 +126,11 @@ class Strategy:
     decode: Decode = decode_by_types
     # The same for what an apply has merged, if that is read otherwise.
     decode_applied: Decode | None = None
+    # The same for what a webhook or a policy has made of an object, if that gets its form later, by ``settle``.
+    decode_changed: Decode | None = None
+    settle: Callable[[Object], None] | None = None
+    # Gives what was merged, and never written, the numbers that its Go types would have.
+    restore: Restore = structures.restored
     # Converts to the order and form in which an object is stored; long parts may be encoded, as ``msgspec.Raw``.
     canonical: Callable[[Object, Cluster], Object] | None = None
     # Whether the validations below check metadata too.

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from drakit_api.kubernetes_objects import Object
-from drakit_api.objects import decoding, schema
+from drakit_api.objects import decoding, restoring, schema
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 
@@ -105,6 +105,15 @@ def judged(complaints: Sequence[str], kind: Kind, validation: str) -> list[str]:
         prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
         raise bad_request(f"{prefix}: strict decoding error: {', '.join(complaints)}")
     return [line for text in complaints for line in lines(text)] if validation != "Ignore" else []
+
+
+def restored(obj: Object, kind: Kind) -> Object:
+    """Return a merged object with the numbers that its Go types would have; the given one is not changed.
+
+    Raises:
+        RestoreError: for a value of a wrong type.
+    """
+    return restoring.restored(*types_of(kind), obj)
 
 
 def decode_options(obj: Object, kind: str) -> Object:

@@ -28,6 +28,8 @@ _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind stri
 _SCHEME = "pkg/runtime/scheme.go:111"
 _TYPE_FIELDS = {"kind": "kind", "apiversion": "apiVersion"}
 _LONG_BYTES, _LONG_YAML_BYTES = 64 * 1024, 16 * 1024
+# What an apiVersion may be that is none (ParseGroupVersion of k8s.io/apimachinery/pkg/runtime/schema).
+NO_VERSIONS = ("", "/")
 _SHOWN = 30  # bytes of a body in a message
 
 
@@ -180,8 +182,12 @@ def typed(obj: Object, kind: Kind) -> Object:
     found_version = _with_defaults(_taken(obj, "apiVersion"), kind)
     if (found_kind, found_version) == (kind.kind, kind.api_version):
         return obj
-    version = found_version.rpartition("/")[2]
-    where = f'{found_kind} in version "{version}" cannot be handled as a {kind.kind}: '
+    group, _, version = found_version.rpartition("/")
+    where = f"{found_kind} in version {quote(version)} cannot be handled as a {kind.kind}: "
+    if not version:
+        shown = to_json({"apiVersion": found_version, "kind": found_kind, **gojson.single(obj)})
+        raise statuses.bad_request(f"{where}Object 'apiVersion' is missing in '{shown}'")
+    found_version = found_version if group else version
     if not structures.is_registered(found_kind, found_version):
         raise statuses.bad_request(where + unregistered(found_kind, found_version))
     if found_kind != kind.kind:

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import formatted, quote
 from drakit_api.kubernetes_objects import Object
-from drakit_api.objects import json_patch, raw_extensions
+from drakit_api.objects import json_patch, raw_extensions, restoring
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.registry.strategy import Restore
+from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.wire import bodies, budget
@@ -26,11 +28,15 @@ _STRICT = "strict decoding error: "
 
 
 class Reader(NamedTuple):
-    """How to decode the result of a patch: the function, ``fieldValidation``, and the list that takes warnings."""
+    """How to decode the result of a patch: the function, ``fieldValidation``, and the list that takes warnings.
+
+    ``restore`` is the strategy's.
+    """
 
     incoming: Change
     validation: str
     warnings: list[str]
+    restore: Restore = structures.restored
     # Whether upstream has an internal type of the kind, as which it reads what does not say its version.
     has_internal_type: bool = False
 
@@ -121,16 +127,27 @@ def read(kind: Kind, key: Key, patch: Patch, found: Any, reader: Reader) -> Obje
     if patch.type == "strategic":
         # Upstream merges into a Go type, so a patch cannot change the kind.
         found |= {"kind": kind.kind, "apiVersion": kind.api_version}
+        found = _restored(kind, patch, found, reader.restore)
         raw_extensions.print_sorted(found)
     else:
         raw_extensions.print_anew(found)
-    if reader.has_internal_type and not found.get("apiVersion"):
+    has_version = found.get("apiVersion") not in (None, *bodies.NO_VERSIONS)
+    if reader.has_internal_type and not has_version:
         made = _untyped(kind, patch, found, reader)
     else:
         made = _read(kind, patch, found, reader)
+    if kind.definition is not None and not has_version:
+        raise statuses.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     if not made["metadata"].get("name"):
         raise statuses.nameless(key[1])
     return made
+
+
+def _restored(kind: Kind, patch: Patch, found: Object, restore: Restore) -> Object:
+    try:
+        return restore(found, kind)
+    except restoring.RestoreError as error:
+        raise unreadable(kind, patch, found, str(error)) from None
 
 
 def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
@@ -151,27 +168,30 @@ def _check_type(kind: Kind, patch: Patch, found: Any) -> None:
     """Check that what a patch has made says of which type it is, as a body has to."""
     why = ""
     try:
-        bodies.check_type(found)
+        if patch.type == "strategic":
+            _restore_type(found)
+        else:
+            bodies.check_type(found)
     except gojson.JsonError as error:
-        why = _of_field(patch, str(error)) or f"couldn't get version/kind; json parse error: {error}"
-    except bodies.BodyError as error:
-        why = str(error) if patch.type != "strategic" else ""
+        why = f"couldn't get version/kind; json parse error: {error}"
+    except (bodies.BodyError, restoring.RestoreError) as error:
+        why = str(error)
     if not why and kind.definition is not None and not found.get("kind"):
         why = f"Object 'Kind' is missing in '{_shown(kind, patch, found)}'"
     if why:
         raise unreadable(kind, patch, found, why)
-    if kind.definition is not None and not found.get("apiVersion"):
-        raise statuses.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 
 
-def _of_field(patch: Patch, why: str) -> str:
-    """Name the field as the reader of a strategic merge patch does, by the struct that it stands in."""
-    return why.replace("struct field .", "struct field TypeMeta.") if patch.type == "strategic" else ""
+def _restore_type(found: Object) -> None:
+    for field in ("kind", "apiVersion"):
+        if found.get(field) is not None:
+            restoring.text(found[field], "string")
 
 
 def _untyped(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
     """Read what has no apiVersion as the internal type, as upstream does, of which JSON knows no field."""
-    complaints = [*patch.complaints, *(f"unknown field {quote(key)}" for key in found if key != "kind")]
+    unknown = [key for key in found if key not in ("kind", "apiVersion")]
+    complaints = [*patch.complaints, *(f"unknown field {quote(key)}" for key in unknown)]
     if reader.validation == "Strict":
         raise unreadable(kind, patch, found, _STRICT + ", ".join(complaints))
     if reader.validation != "Ignore":
@@ -183,7 +203,7 @@ def _converted(
     error: statuses.StatusError, kind: Kind, patch: Patch, found: Object, complaints: Sequence[str]
 ) -> statuses.StatusError:
     """Turn the 400 of a body into the 422 of a patch, whose result cannot be read."""
-    match = re.match(rf'\S+ in version "[^"]*" cannot be handled as a {kind.kind}: ', error.message)
+    match = re.match(rf'.*? in version ".*?" cannot be handled as a {kind.kind}: ', error.message, re.DOTALL)
     if error.code != 400 or match is None:
         return error
     why = error.message.removeprefix(match[0])
@@ -195,7 +215,7 @@ def _converted(
 def unreadable(kind: Kind, patch: Patch, found: Object, why: str) -> statuses.StatusError:
     """Build the 422 for a patch whose result cannot be read."""
     if patch.type == "strategic":
-        shown, why = formatted(strategic.leftover(patch.content)), _of_converter(why)
+        shown, why = formatted(strategic.leftover(patch.content)), restoring.self_read(why)
     else:
         shown = _shown(kind, patch, found)
     cause = statuses.Cause("FieldValueInvalid", "patch", f"Invalid value: {quote(shown)}: {why}")
@@ -205,22 +225,3 @@ def unreadable(kind: Kind, patch: Patch, found: Object, why: str) -> statuses.St
 def _shown(kind: Kind, patch: Patch, found: Any) -> str:
     touched = printed.of_operations(patch.content) if patch.type == "json" else patch.content
     return printed.text(found, kind, touched)
-
-
-_WRONG_TYPE = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (.*)")
-_KINDS = {"array": "slice", "object": "map", "number": "int64"}
-
-
-def _of_converter(why: str) -> str:
-    """Reword a type error as FromUnstructured does, by which the result of a strategic merge patch is read."""
-    match = _WRONG_TYPE.fullmatch(why)
-    if match is None:
-        return why
-    found, into = _KINDS.get(match[1], match[1]), match[2]
-    if into.startswith("map["):
-        return f"cannot restore map from {found}"
-    if into.startswith("[]"):
-        return f"cannot restore slice from {found}"
-    if "." in into:
-        return f"cannot restore struct from: {found}"
-    return f"cannot convert int64 to {into}" if found == "int64" else f"unrecognized type: {into}"

@@ -8,7 +8,7 @@ from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.managedfields import conflicts, scaling
+from drakit_embedded.apiserver.managedfields import applies, conflicts, scaling
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.custom import scale_rules
@@ -88,7 +88,7 @@ def patched(served: Served, record: Record, patch: Patch, validation: str, warni
         warnings.extend(found)
         return made
 
-    reader = patches.Reader(incoming, validation, warnings, served.kind.definition is None)
+    reader = patches.Reader(incoming, validation, warnings, has_internal_type=served.kind.definition is None)
     return patches.read(_SCALE, record.key, patch, patches.plain(scale(served, record), patch), reader)
 
 
@@ -150,7 +150,12 @@ def _plain(obj: Object) -> Object:
 
 
 def refuse_apply(served: Served, record: Record, config: Object, writer: Writer, *, force: bool) -> StatusError:
-    """Build the refusal of an apply to the scale of a custom resource: 409 for conflicts, otherwise upstream's 500."""
+    """Build the refusal of an apply to the scale of a custom resource: 409 for conflicts, otherwise upstream's 500.
+
+    Raises:
+        StatusError: for a configuration that is none of a Scale.
+    """
+    applies.check(_SCALE, config)
     obj, path = served.stored(record), _path(served.kind)
     if not force and (config.get("spec") or {}).get("replicas") != _holder(obj, path).get(path[-1]):
         fought = scaling.owners(writer, obj["metadata"].get("managedFields") or [], path)

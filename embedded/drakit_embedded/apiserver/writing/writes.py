@@ -116,6 +116,7 @@ def create(
         right = Access(user, "create", kind.group, kind.plural, namespace=namespace or "", name=instead)
         api.authorizer.check(right)
     api.admission.validate(request, api)
+    _settle(served, obj, request)
     # What a PUT or PATCH makes is stored under the name in its path, even if a mutating policy has given it another.
     key: Key = (namespace or "", instead or meta["name"])
     form = _new_form(api, served, key, obj, intent)
@@ -152,6 +153,12 @@ def _admit(request: Attributes, api: Api) -> None:
         meta["namespace"] = request.namespace
     else:
         meta.pop("namespace", None)
+
+
+def _settle(served: Served, obj: Object, request: Attributes) -> None:
+    """Give an object that was changed in admission the form in which it is stored."""
+    if request.changed and served.strategy.settle is not None:
+        served.strategy.settle(obj)
 
 
 def _put(api: Api, served: Served, key: Key, obj: Object, form: Object, intent: Intent) -> Record:
@@ -286,6 +293,7 @@ def _checked(
     if not intent.admitted:
         request.object = new
         api.admission.validate(request, api)
+        _settle(served, new, request)
     return new
 
 

@@ -11,6 +11,7 @@ from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import json_patch
+from drakit_api.structural.same_values import same
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.matching.configured import Configured
@@ -71,7 +72,7 @@ def _operations(answer: Answer) -> list[Object]:
     if not answer.patch:
         return []
     try:
-        found = gojson.single(gojson.read(answer.patch, long_numbers=False))
+        found = gojson.single(gojson.read(answer.patch))
     except gojson.JsonError as error:
         raise CallError(f"received undecodable patch in webhook response: {error}") from None
     wrong, into = found, "jsonpatch.Patch"
@@ -98,7 +99,7 @@ def _patch(hook: Hook, operations: list[Object], seen: View, attributes: Attribu
         after = read_back(patched, attributes, seen.kind, cluster)
     except (json_patch.OperationError, budget.TooDeepError, RecursionError) as error:
         raise statuses.internal(str(error)) from None
-    if after == before:
+    if same(after, before):
         return False
     cluster.default(after, attributes.kind, attributes.subresource)
     attributes.replace(after)

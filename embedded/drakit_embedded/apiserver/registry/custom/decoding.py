@@ -37,7 +37,8 @@ def decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[
     read, unknown = _read(obj, named, lambda read: _shaped_as(read, named, kind))
     complaints = list(dict.fromkeys([*_repeated(obj), *(f"unknown field {quote(path)}" for path in unknown)]))
     if complaints and validation == "Strict":
-        raise named.unreadable("strict decoding error: " + ", ".join(complaints))
+        # By now, upstream has made it what it says that it is.
+        raise named._replace(expected=named.kind).unreadable("strict decoding error: " + ", ".join(complaints))
     warnings = [line for text in complaints for line in structures.lines(text)] if validation != "Ignore" else []
     return named.kept(read, kind), warnings
 
@@ -59,6 +60,18 @@ def decode_applied(obj: Object, kind: Kind, validation: str, cluster: Cluster) -
         raise statuses.invalid(kind.kind, kind.group, meta.get("name") or "", [fault])
     read, _ = _read(obj, named, lambda _: [])
     return named.kept(read, kind), []
+
+
+def decode_changed(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
+    """Decode what a webhook or a policy has made of an object: all of it is checked, and what is unknown goes later."""
+    named = _named(obj, kind)
+    read, _ = _read(obj, named, lambda _: [])
+    return named.kept(read, kind), []
+
+
+def settle(obj: Object, version: Version) -> None:
+    """Give such an object the shape of its version, in place, in which it is stored."""
+    shaped(obj, version, drop_invalid=True)
 
 
 def _fault_of_time(value: Any) -> str:
@@ -87,14 +100,15 @@ def _read(obj: Object, named: _Named, shape: Callable[[Object], list[str]]) -> t
 
 
 class _Named(NamedTuple):
-    """What a body says that it is."""
+    """What a body says that it is, and the kind that it should be of."""
 
     api_version: str
     kind: str
+    expected: str
 
     def unreadable(self, why: str) -> StatusError:
-        version = self.api_version.rpartition("/")[2]
-        return bad_request(f'{self.kind} in version "{version}" cannot be handled as a {self.kind}: {why}')
+        version = quote(self.api_version.rpartition("/")[2])
+        return bad_request(f"{self.kind} in version {version} cannot be handled as a {self.expected}: {why}")
 
     def kept(self, obj: Object, kind: Kind) -> Object:
         """Put back what is wrong about the type."""
@@ -109,10 +123,11 @@ def _named(obj: Object, kind: Kind) -> _Named:
     """Read what an object says that it is; a patch may have made it say what is no text."""
     version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
     if not isinstance(name, str):
-        raise _Named("", kind.kind).unreadable(f"Object 'Kind' is missing in '{to_json(gojson.single(obj))}'")
-    if not isinstance(version, str):
-        raise _Named("", kind.kind).unreadable(misfit(("apiVersion",), version, "string"))
-    return _Named(version, name)
+        why = f"Object 'Kind' is missing in '{to_json(gojson.single(obj))}'"
+        raise _Named("", kind.kind, kind.kind).unreadable(why)
+    if not isinstance(obj.get("apiVersion", ""), str):
+        raise _Named("", name, kind.kind).unreadable(misfit(("apiVersion",), obj["apiVersion"], "string"))
+    return _Named(version, name, kind.kind)
 
 
 def _repeated(obj: Object) -> list[str]:

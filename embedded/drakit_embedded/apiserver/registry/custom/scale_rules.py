@@ -55,7 +55,7 @@ def misfit(path: tuple[str, ...], value: Any, wanted: str) -> str:
 
 
 def _go_type(value: Any) -> str:
-    names = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}"}
+    names = {type(None): "<nil>", bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}"}
     return names.get(type(value), "map[string]interface {}")
 
 

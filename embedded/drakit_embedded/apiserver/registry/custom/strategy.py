@@ -6,6 +6,7 @@ k8s.io/apiextensions-apiserver v0.37 pkg/registry/customresource (strategy.go, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from drakit_api.formats import label_key
 from drakit_api.golang.gostrings import quote
@@ -36,10 +37,14 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
     return Strategy(
         decode=decoding.decode,
         decode_applied=decoding.decode_applied,
+        decode_changed=decoding.decode_changed,
+        settle=partial(decoding.settle, version=version),
+        restore=_as_merged,
         canonical=stored_form,
         owns_metadata=True,
         field_names={name: name for name in known},
         default=rules.default,
+        prepare_create=rules.prepare_create,
         prepare_update=rules.prepare_update,
         validate_create=rules.validate_create,
         warn_of_create=rules.warn_of_create,
@@ -53,11 +58,16 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
     )
 
 
+def _as_merged(obj: Object, _: Kind) -> Object:
+    """Take what was merged as it is: there is no Go type to restore."""
+    return obj
+
+
 class _Rules:
     """The compiled schema of a version."""
 
     def __init__(self, version: Version, kind: Kind) -> None:
-        self._scale, self._kind = version.scale, kind
+        self._scale, self._kind, self._has_status = version.scale, kind, version.has_status
         self._defaults, self._embedded = decoding.defaults(version), decoding.embedded_resources(version)
         self._values, self._unique = values.Validator(version.schema), lists.Uniqueness(version.schema)
         status = version.schema.properties.get("status")
@@ -68,6 +78,11 @@ class _Rules:
 
     def default(self, obj: Object, cluster: Cluster) -> None:
         self._defaults.fill(obj)
+
+    def prepare_create(self, obj: Object, cluster: Cluster) -> None:
+        """Remove a status that somebody has set in admission."""
+        if self._has_status:
+            obj.pop("status", None)
 
     def prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
         """Count a change of anything but metadata; the status, where it has a subresource, has been put back."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.definitions import deletion
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
+from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -22,6 +23,12 @@ def _decode(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple
     from drakit_embedded.apiserver.registry.definitions import decoding
 
     return decoding.decode(obj, kind, validation, cluster)
+
+
+def _restore(obj: Object, kind: Kind) -> Object:
+    from drakit_embedded.apiserver.registry.definitions import schema_restoring
+
+    return schema_restoring.restored(structures.restored(obj, kind))
 
 
 def _default(crd: Object, cluster: Cluster) -> None:
@@ -60,6 +67,12 @@ def _prepare_update(new: Object, old: Object, cluster: Cluster) -> None:
     _note_storage(new)
 
 
+def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
+    """Set the stored version if the new status has none, which upstream does when it reads what it has stored."""
+    new.setdefault("status", {})
+    _note_storage(new, only_if_none=True)
+
+
 def _validate_create(crd: Object, cluster: Cluster) -> Sequence[FieldFault]:
     from drakit_embedded.apiserver.registry.definitions import object_rules
 
@@ -87,10 +100,12 @@ def _warn(crd: Object, old: Object | None = None) -> Sequence[str]:
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("apiextensions.k8s.io", "customresourcedefinitions"): Strategy(
         decode=_decode,
+        restore=_restore,
         owns_metadata=True,
         default=_default,
         prepare_create=_prepare_create,
         prepare_update=_prepare_update,
+        prepare_status=_prepare_status,
         validate_create=_validate_create,
         validate_update=_validate_update,
         validate_status=_validate_status,
