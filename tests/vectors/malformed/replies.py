@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -56,7 +57,8 @@ _CODES = (
     599,
 )
 _LARGE = 8 * 1024 * 1024
-_SLOW_SECONDS = 0.3
+# A webhook is given two seconds; a converting program always has thirty, which would be a long time to wait for.
+_SLOW_SECONDS, _TOO_SLOW_SECONDS = 0.3, 20.0
 
 
 def admission(body: Any, chance: Random) -> Script:
@@ -69,7 +71,7 @@ def admission(body: Any, chance: Random) -> Script:
     if chance.random() < 0.2:
         response |= {"warnings": ["a warning"], "auditAnnotations": {"a": "b"}}
     review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
-    return _sent(review, chance)
+    return _sent(review, (_SLOW_SECONDS, _TOO_SLOW_SECONDS), chance)
 
 
 def conversion(body: Any, chance: Random) -> Script:
@@ -80,7 +82,7 @@ def conversion(body: Any, chance: Random) -> Script:
         made = damage.damaged(made, vocabulary.OBJECT, chance)
     response = {"uid": "${uid}", "result": {"status": "Success"}, "convertedObjects": [made]}
     review = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "response": response}
-    return _sent(review, chance)
+    return _sent(review, (_SLOW_SECONDS,), chance)
 
 
 def _patch(body: Any, chance: Random) -> str:
@@ -100,7 +102,7 @@ def _patch(body: Any, chance: Random) -> str:
     )
 
 
-def _sent(review: Script, chance: Random) -> Script:
+def _sent(review: Script, delays: Sequence[float], chance: Random) -> Script:
     """Send a review, damaged or not, in one of the ways in which it may come."""
     if chance.random() < 0.75:
         review = damage.damaged(review, vocabulary.REPLY, chance)
@@ -114,7 +116,7 @@ def _sent(review: Script, chance: Random) -> Script:
         case 2:
             script["type"] = chance.choice(_TYPES)
         case 3:
-            script["delay"] = chance.choice((_SLOW_SECONDS, 60.0))
+            script["delay"] = chance.choice(delays)
         case 4:
             script["cut"] = chance.choice((0, 1, len(text) // 2))
         case 5:

@@ -5,8 +5,9 @@ Malformed input by chance has found what these ask: each has once been answered 
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tests.vectors.malformed import stages, webhooks
@@ -32,7 +33,10 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
     return {
         **{f"repeated:{name}": [_raw(kind, text)] for name, (kind, text) in _REPEATED.items()},
         **{f"numbers:{name}": [_raw(kind, text)] for name, (kind, text) in _NUMBERS.items()},
-        **{f"schemas:{name}": [_raw(_DEFINITION, _definition(text))] for name, text in _SCHEMAS.items()},
+        **{
+            f"schemas:{name}": [_raw(_DEFINITION, text) for text in _in_versions(schema)]
+            for name, schema in _SCHEMAS.items()
+        },
         "numbers:in rules": _numbers_in_rules(),
         "numbers:of objects": _with_things(_numbers_of_objects()),
         "patches:definitions": _patched_definitions(),
@@ -44,14 +48,26 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "headers:policies": list(_sent_otherwise("POST", stages.PATHS[_POLICY], _policy())),
         "headers:objects": _with_things(_objects_sent_otherwise()),
         "reviews:access": [_review(text) for text in _REVIEWS],
+        "numbers:of webhooks": _numbers_of_webhooks(),
+        "types:definitions": [_raw(_DEFINITION, _definition().replace(_TYPE, of)) for of in _OF_TYPES],
+        "types:policies": [_raw(_POLICY, _policy().replace(_POLICY_TYPE, of)) for of in _OF_TYPES],
+        "types:objects": _with_things(_typed_objects()),
         "scales:replaced": _with_things(_scaled()),
         "replies:admission": _admitting(),
+        "replies:admission of updates": _admitting_updates(),
+        "replies:admission of definitions": _admitting_definitions(),
         "replies:conversion": _converting(),
     }
 
 
 def _with_things(steps: Iterable[Step]) -> list[Step]:
     """Define a kind of which a field may be anything, create one object, and clean up after what follows."""
+    definition = _of_things()
+    created = _write("POST", '{"spec":{"i":1}}', name="o")
+    return [*stages.defined(definition), {**created, "vital": True}, *steps, *stages.removed(definition)]
+
+
+def _of_things() -> Object:
     spec = {
         "a": {"x-kubernetes-preserve-unknown-fields": True},
         "n": {"type": "number"},
@@ -60,13 +76,12 @@ def _with_things(steps: Iterable[Step]) -> list[Step]:
         "l": {"type": "array", "items": {"type": "integer"}},
     }
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
-    definition = json.loads(_definition(json.dumps(schema)))
+    definition: Object = json.loads(_definition(json.dumps(schema)))
     definition["spec"]["versions"][0]["subresources"] = {
         "status": {},
         "scale": {"specReplicasPath": ".spec.i", "statusReplicasPath": ".status.i"},
     }
-    created = _write("POST", '{"spec":{"i":1}}', name="o")
-    return [*stages.defined(definition), {**created, "vital": True}, *steps, *stages.removed(definition)]
+    return definition
 
 
 def _numbers_in_rules() -> list[Step]:
@@ -91,6 +106,21 @@ def _numbers_in_rules() -> list[Step]:
                 )
             )
     return [*told, *stages.removed(definition)]
+
+
+def _numbers_of_webhooks() -> list[Step]:
+    """Write numbers that are whole, and may not be written so, where a Go type has an integer."""
+    hook = {"name": "a.b.example.com", "clientConfig": {"url": "https://a.example"}, "sideEffects": "None"}
+    configured = stages.configuration(
+        "ValidatingWebhookConfiguration", "$id", {**hook, "admissionReviewVersions": ["v1"]}
+    )
+    path, told = stages.path_of(configured), [stages.post(configured, vital=True)]
+    for number in ("1.0", "1e1", "1.5", "1E400", "-1.0", "2147483648", "4294967297.0", "9223372036854775808", "1e20"):
+        webhook = json.dumps(configured["webhooks"][0])[:-1] + f',"timeoutSeconds":{number}}}'
+        typed = f'"apiVersion":"{configured["apiVersion"]}","kind":"{configured["kind"]}","metadata":{{"name":"$id"}}'
+        told.append(_patch(path + _DRY, f'{{"webhooks":[{webhook}]}}', _STRATEGIC))
+        told.append(_patch(path + _APPLIED, f'{{{typed},"webhooks":[{webhook}]}}', _APPLY))
+    return [*told, *stages.removed(configured)]
 
 
 def _write(method: str, text: str, *, name: str = "x", kind: str = "", below: str = "", query: str = "") -> Step:
@@ -136,12 +166,24 @@ def _patched_policies() -> list[Step]:
     return [stages.post(policy, vital=True), *_patched(path, _PATCHED), *stages.removed(policy)]
 
 
+def _typed_objects() -> Iterator[Step]:
+    path = stages.objects_path(json.loads(_definition()))
+    for of in _OF_TYPES:
+        for metadata in ('{"name":"o"}', '{"name":"o","labels":1}', '{"name":["o"]}'):
+            text = f'{{{of}"metadata":{metadata},"spec":{{"i":1}}}}'
+            yield {"method": "POST", "path": path + _DRY, "raw": text}
+            for below in ("", "/status", "/scale"):
+                yield {"method": "PUT", "path": f"{path}/o{below}{_DRY}", "raw": text}
+
+
 def _patched_objects() -> Iterator[Step]:
     path = stages.objects_path(json.loads(_definition())) + "/o"
     for below in ("", "/status"):
-        yield from _patched(path + below, _PATCHED)
+        yield from _patched(path + below, (*_PATCHED, '{"apiVersion":null,"metadata":{"name":["a"]}}'))
     # A Scale is shown with managed fields, which ours leaves out.
     yield from _patched(f"{path}/scale", _PATCHED, is_strict=False)
+    for text in _SCALED:
+        yield _patch(f"{path}/scale{_APPLIED}", text, _APPLY)
 
 
 def _with_metadata(kind: str, text: str) -> Iterator[Step]:
@@ -214,18 +256,57 @@ def _patch(path: str, text: str, kind: str) -> Step:
 
 def _admitting() -> tuple[list[Step], Object]:
     """Tell of a webhook that answers to each object otherwise."""
-    definition = json.loads(_definition())
     hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
-    configured = stages.configuration("MutatingWebhookConfiguration", "$id", hook)
-    seen, left = stages.webhooks_seen("$id")
     scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_ADMISSION_REPLIES)}
     asked = [
-        {**_write("POST", '{"spec":{}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
+        {**_write("POST", '{"spec":{"i":1}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
     ]
+    definition = _of_things()
+    told, hooks = _admitted(stages.defined(definition), hook, asked, scripts)
+    return [*told, *stages.removed(definition)], hooks
+
+
+def _admitting_updates() -> tuple[list[Step], Object]:
+    """Tell of a webhook that changes objects where they are updated."""
+    hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
+    hook["rules"][0]["resources"] = ["things", "things/status"]
+    # Of metadata that is malformed and wrong, too, ours says the first alone.
+    told_of = [text for text, patch in zip(_OF_PATCHES, _OF_WEBHOOKS, strict=True) if patch not in _MALFORMED_AND_WRONG]
+    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(told_of)}
+    created = [{**_write("POST", '{"spec":{"i":1}}', name=name), "vital": True} for name in scripts]
+    asked: list[Step] = []
+    for name, script in scripts.items():
+        for below in ("", "/status"):
+            patched = _write("PATCH", '{"metadata":{"labels":{"c":"d"}}}', kind=_MERGE, below=below, query=_DRY)
+            asked.append({**patched, "path": patched["path"].replace("/o", f"/{name}", 1), "reply": script["filled"]})
+    definition = _of_things()
+    told, hooks = _admitted([*stages.defined(definition), *created], hook, asked, scripts)
+    return [*told, *stages.removed(definition)], hooks
+
+
+def _admitting_definitions() -> tuple[list[Step], Object]:
+    """Tell of a webhook that changes definitions."""
+    hook = stages.webhook("a", "$id", "apiextensions.k8s.io", "customresourcedefinitions", timeout=10)
+    hook["objectSelector"] = {"matchLabels": {"by": "$id"}}
+    scripts = {f"o{number}.$id.example.com": {"filled": text} for number, text in enumerate(_OF_PATCHES)}
+    asked = []
+    for name, script in scripts.items():
+        definition = json.loads(_definition())
+        definition["metadata"] = {"name": name, "labels": {"by": "$id"}}
+        definition["spec"]["names"]["plural"] = name.partition(".")[0]
+        asked.append({**_raw(_DEFINITION, json.dumps(definition)), "reply": script["filled"]})
+    return _admitted([], hook, asked, scripts)
+
+
+def _admitted(
+    before: list[Step], hook: Object, asked: list[Step], scripts: Mapping[str, Object]
+) -> tuple[list[Step], Object]:
+    """Have a hook look at what is asked, by a script for each name, once all know of it."""
+    configured = stages.configuration("MutatingWebhookConfiguration", "$id", hook)
+    seen, left = stages.webhooks_seen("$id")
     denied = {"response": {"allowed": False, "status": {"message": "probe"}}}
-    told = [*stages.defined(definition), stages.post(configured, vital=True), *seen, *asked]
-    hooks = {"a": {"named": scripts}, "probev": denied, "probem": denied}
-    return [*told, *left, *stages.removed(definition, configured)], hooks
+    told = [*before, stages.post(configured, vital=True), *seen, *asked, *left, *stages.removed(configured)]
+    return told, {"a": {"named": scripts}, "probev": denied, "probem": denied}
 
 
 def _converting() -> tuple[list[Step], Object]:
@@ -243,6 +324,11 @@ def _converting() -> tuple[list[Step], Object]:
 
 def _raw(kind: str, text: str) -> Step:
     return {"method": "POST", "path": stages.PATHS[kind] + _DRY, "raw": text}
+
+
+def _in_versions(schema: str) -> tuple[str, str]:
+    """Write a definition with a schema, and one with a status, where fewer fields may stand at the root of it."""
+    return _definition(schema), _definition(schema, version='"subresources":{"status":{}},')
 
 
 def _definition(schema: str = '{"type":"object"}', *, names: str = "", version: str = "", more: str = "") -> str:
@@ -305,10 +391,54 @@ _SCHEMAS = {
     "empty texts": '{"type":"object","$ref":"","id":"","$schema":"","title":"","format":""}',
     "empty lists": '{"type":"object","allOf":[],"anyOf":[],"oneOf":[],"required":[],"x-kubernetes-validations":[]}',
     "an empty enum": '{"type":"object","properties":{"a":{"type":"string","enum":[]}}}',
+    "keywords that repeat": '{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},'
+    '"x-kubernetes-list-type":"atomic","x-kubernetes-list-type":null,"nullable":true,"nullable":null,"maxItems":1,"maxItems":null}}}',
+    "properties that repeat": '{"type":"object","properties":{"a":{"type":"string","maxLength":1},'
+    '"b":{"type":"string"}},"properties":{"a":{"type":"string","minLength":2},"c":{"type":"string"}}}',
+    "schemas that repeat": '{"type":"object","properties":{"a":{"type":"object","not":{"required":["a"]},'
+    '"not":{"maxProperties":3},"externalDocs":{"url":"u"},"externalDocs":{"description":"d"}}}}',
+    "items that repeat": '{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","maxLength":1},'
+    '"items":{"type":"string","minLength":1}}}}',
+    "lists that repeat": '{"type":"object","properties":{"a":{"type":"string","enum":["a","b"],"enum":["c"],'
+    '"allOf":[{"maxLength":1},{"maxLength":2}],"allOf":[{"minLength":1}]}}}',
+    "rules that repeat": '{"type":"object","x-kubernetes-validations":[{"rule":"true","message":"m"},{"rule":"false"}],'
+    '"x-kubernetes-validations":[{"rule":"1 == 1"}]}',
+    "wrong types that repeat": '{"type":"object","maxProperties":"a","maxProperties":1,"items":1,"items":null}',
+    "an embedded default": '{"type":"object","properties":{"a":{"type":"object","x-kubernetes-embedded-resource":true,'
+    '"x-kubernetes-preserve-unknown-fields":true,"default":{"apiVersion":"v1","kind":"Pod","metadata":{"name":null}}}}}',
+    "an embedded default with labels": '{"type":"object","properties":{"a":{"type":"object",'
+    '"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,'
+    '"default":{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"a":null},"unknown":1}}}}}',
     "nulls": '{"type":"object","default":null,"not":null,"items":null,"additionalProperties":null,"enum":null}',
     "null items": '{"type":"object","allOf":[null],"required":[null],"enum":[null],"properties":{"a":null}}',
 }
 # A patch has no say in what the type is, and yet the type has to be one.
+_TYPE = '"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",'
+_POLICY_TYPE = '"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",'
+# What an object may say of its type.
+_OF_TYPES = (
+    "",
+    *(
+        f'"apiVersion":{version},"kind":{kind},'
+        for kind in ('"Thing"', '"CustomResourceDefinition"', '"Scale"')
+        for version in (
+            "null",
+            '""',
+            '"/"',
+            '"v1"',
+            '"/v1"',
+            '"v1/"',
+            '"$id.example.com/"',
+            '"$id.example.com"',
+            '"//"',
+            '"\\"a\\""',
+            "1",
+        )
+    ),
+    *(f'"apiVersion":"$id.example.com/v1","kind":{kind},' for kind in ("null", '""', "1", '"thing"', '"\\"a\\""')),
+    '"apiVersion":"$id.example.com/v1",',
+    '"kind":"Thing",',
+)
 _PATCHED = (
     '{"kind":{"type":"string"}}',
     '{"kind":"Other"}',
@@ -320,6 +450,8 @@ _PATCHED = (
     '{"apiVersion":"other/v1"}',
     '{"apiVersion":"a/b/c"}',
     '{"apiVersion":null}',
+    '{"apiVersion":"/"}',
+    '{"apiVersion":"\\"a\\""}',
     '{"metadata":"a"}',
     '{"metadata":{"name":1}}',
     '{"metadata":{"name":"other"}}',
@@ -344,11 +476,24 @@ _PATCHED = (
     "null",
     "1",
 )
+_SCALED = (
+    '{"apiVersion":"\'","kind":"Scale","spec":{"replicas":1}}',
+    '{"apiVersion":"autoscaling/v1","kind":"Other","spec":{"replicas":1}}',
+    '{"kind":"Scale","spec":{"replicas":1}}',
+    '{"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":"1"}}',
+    '{"apiVersion":"autoscaling/v1","kind":"Scale","spec":[]}',
+    '{"apiVersion":"autoscaling/v1","kind":"Scale","unknown":1}',
+    '{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":"a"}',
+    '{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"managedFields":[]}}',
+    "{}",
+)
 _OPERATED = (
     '[{"op":"remove","path":"/apiVersion"}]',
     '[{"op":"remove","path":"/kind"}]',
     '[{"op":"remove","path":"/metadata"}]',
     '[{"op":"remove","path":"/metadata/name"}]',
+    '[{"op":"remove","path":"/spec"},{"op":"remove","path":"/status"}]',
+    '[{"op":"remove","path":"/spec"},{"op":"add","path":"/status","value":{}}]',
     '[{"op":"replace","path":"","value":{}}]',
     '[{"op":"replace","path":"","value":[]}]',
     '[{"op":"replace","path":"","value":null}]',
@@ -520,6 +665,8 @@ _APPLIED_SCHEMAS = (
     '{"type":"object","required":[1]}',
     '{"type":"object","enum":1,"default":{"a":[1]}}',
     '{"type":"object","maxProperties":"1"}',
+    '{"type":"object","maxProperties":1e2}',
+    '{"type":"object","maxProperties":1.5}',
     '{"type":"object","maximum":"1","minLength":1.5}',
     '{"type":"object","nullable":1}',
     '{"type":"object","externalDocs":{"a":1}}',
@@ -585,6 +732,68 @@ def _admission(response: str, *, before: str = "", review: str = "") -> str:
 
 
 # A body that begins with a brace is JSON, whatever YAML might make of it.
+# Patches by webhooks, which make no object of what was sent.
+_OF_WEBHOOKS = (
+    '[{"op":"add","path":"/metadata","value":"a"}]',
+    '[{"op":"add","path":"/metadata","value":null}]',
+    '[{"op":"remove","path":"/metadata"}]',
+    '[{"op":"remove","path":"/metadata/name"}]',
+    '[{"op":"add","path":"/metadata/name","value":"other"}]',
+    '[{"op":"add","path":"/metadata/name","value":1}]',
+    '[{"op":"add","path":"/metadata/labels","value":"a"}]',
+    '[{"op":"add","path":"/metadata/labels","value":{"a":1}}]',
+    '[{"op":"add","path":"/metadata/labels","value":{"a b":"c"}}]',
+    '[{"op":"add","path":"/metadata/annotations","value":["a"]}]',
+    '[{"op":"add","path":"/metadata/finalizers","value":"a"}]',
+    '[{"op":"add","path":"/metadata/finalizers","value":["a"]}]',
+    '[{"op":"add","path":"/metadata/finalizers","value":[1]}]',
+    '[{"op":"add","path":"/metadata/ownerReferences","value":[1]}]',
+    '[{"op":"add","path":"/metadata/ownerReferences","value":[{}]}]',
+    '[{"op":"add","path":"/metadata/ownerReferences","value":[{"controller":"a"}]}]',
+    '[{"op":"add","path":"/metadata/creationTimestamp","value":"a"}]',
+    '[{"op":"add","path":"/metadata/creationTimestamp","value":1}]',
+    '[{"op":"add","path":"/metadata/deletionTimestamp","value":"a"}]',
+    '[{"op":"add","path":"/metadata/deletionTimestamp","value":"2020-01-01T00:00:00Z"}]',
+    '[{"op":"add","path":"/metadata/generation","value":1.5}]',
+    '[{"op":"add","path":"/metadata/generation","value":"1"}]',
+    '[{"op":"add","path":"/metadata/namespace","value":"other"}]',
+    '[{"op":"add","path":"/metadata/resourceVersion","value":"1"}]',
+    '[{"op":"add","path":"/metadata/uid","value":"1"}]',
+    '[{"op":"add","path":"/metadata/unknown","value":"1"}]',
+    '[{"op":"add","path":"/metadata/managedFields","value":1}]',
+    '[{"op":"add","path":"/metadata/managedFields","value":[{"a":1}]}]',
+    '[{"op":"add","path":"/metadata/managedFields","value":[]}]',
+    '[{"op":"add","path":"/kind","value":"Other"}]',
+    '[{"op":"add","path":"/kind","value":1}]',
+    '[{"op":"remove","path":"/kind"}]',
+    '[{"op":"add","path":"/apiVersion","value":"other/v1"}]',
+    '[{"op":"add","path":"/apiVersion","value":"/"}]',
+    '[{"op":"add","path":"/apiVersion","value":1}]',
+    '[{"op":"remove","path":"/apiVersion"}]',
+    '[{"op":"add","path":"/spec","value":"a"}]',
+    '[{"op":"add","path":"/status","value":"a"}]',
+    '[{"op":"add","path":"/spec/names/plural","value":1}]',
+    '[{"op":"add","path":"/spec/names/plural","value":"a"}]',
+    '[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema","value":"a"}]',
+    '[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema","value":{"type":1}}]',
+    '[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema","value":{"type":"object","a":1}}]',
+    '[{"op":"add","path":"/spec/i","value":"a"}]',
+    '[{"op":"add","path":"/spec/i","value":1.0}]',
+    '[{"op":"add","path":"/spec/i","value":1E400}]',
+    '[{"op":"add","path":"/spec/unknown","value":1}]',
+    '[{"op":"add","path":"/unknown","value":1}]',
+    '[{"op":"replace","path":"","value":[]}]',
+    '[{"op":"replace","path":"","value":{}}]',
+    '[{"op":"replace","path":"","value":null}]',
+)
+_MALFORMED_AND_WRONG = (
+    '[{"op":"add","path":"/metadata/name","value":1}]',
+    '[{"op":"add","path":"/metadata/ownerReferences","value":[{"controller":"a"}]}]',
+)
+_OF_PATCHES = tuple(
+    _admission(f',"patchType":"JSONPatch","patch":"{base64.b64encode(patch.encode()).decode()}"')
+    for patch in _OF_WEBHOOKS
+)
 _ADMISSION_REPLIES = (
     _admission(""),
     _admission(',"auditAnnotations":{"a":0x10}'),
@@ -605,6 +814,14 @@ _ADMISSION_REPLIES = (
         _admission(f',"patchType":"JSONPatch","patch":"{patch}"')
         for patch in ("AA=", "AA=A", "AAAA=", "AA==A", "W10", "W1\\n0=", "\u00e9", "-_-_")
     ),
+    _admission(',"patch":[]'),
+    _admission(',"patch":[91,93],"patchType":"JSONPatch"'),
+    _admission(',"patch":[91,null,93],"patchType":"JSONPatch"'),
+    _admission(',"patch":[91,256]'),
+    _admission(',"patch":["W10="]'),
+    _admission(',"patch":[1.5]'),
+    _admission(',"patch":{}'),
+    *_OF_PATCHES,
     _admission(',"patch":"!","warnings":{}'),
     _admission(',"warnings":{},"patch":"!"'),
     _admission(',"warnings":[null,"a"]'),
