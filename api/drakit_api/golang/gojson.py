@@ -206,6 +206,16 @@ def single(value: Any) -> Any:
     return {key: single(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def last(value: Any) -> Any:
+    """Replace each ``Repeated`` in a value by a plain dict in which the last of the values of a key counts.
+
+    That is what Go makes of it where it has no type to fill, in a map of interfaces.
+    """
+    if isinstance(value, list):
+        return [last(item) for item in value]
+    return {key: last(item) for key, item, _ in pairs(value)} if isinstance(value, dict) else value
+
+
 def name_of(value: object) -> str:
     """Return what Go's decoder calls the type of a value."""
     if isinstance(value, bool):

@@ -127,7 +127,9 @@ def _restore(obj: Object, sent: Object) -> str:
             return problem
         if found != was and (problem := _of_names(field, found)):
             return problem
-        meta[field] = found
+        if found:
+            # What is empty is lost when the metadata is read by its Go type, as it is after that.
+            meta[field] = found
     return ""
 
 

@@ -26,6 +26,8 @@ _JSON, _YAML = "application/json", "application/yaml"
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 # The source file in which the real server creates its scheme, as messages name it.
 _SCHEME = "pkg/runtime/scheme.go:111"
+# The group that a server of its own inside kube-apiserver serves, which knows no other one, nor is known.
+_APART = "apiextensions.k8s.io"
 _TYPE_FIELDS = {"kind": "kind", "apiversion": "apiVersion"}
 _LONG_BYTES, _LONG_YAML_BYTES = 64 * 1024, 16 * 1024
 # What an apiVersion may be that is none (ParseGroupVersion of k8s.io/apimachinery/pkg/runtime/schema).
@@ -159,6 +161,16 @@ def check_type(value: Any) -> None:
             raise BodyError(f"unexpected GroupVersion string: {found}")
 
 
+def type_said(obj: Object) -> tuple[str, str]:
+    """Return kind and apiVersion of a body; as in Go, the last one counts, and the names may be in any case."""
+    said = {"kind": "", "apiVersion": ""}
+    for field, found, _ in gojson.pairs(obj):
+        name = _TYPE_FIELDS.get(field.lower())
+        if name and found is not None:
+            said[name] = found
+    return said["kind"], said["apiVersion"]
+
+
 def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:
     if not kind:
         return statuses.bad_request(why)
@@ -178,8 +190,10 @@ def _summary(raw: bytes) -> str:
 
 def typed(obj: Object, kind: Kind) -> Object:
     """Check and take off ``kind`` and ``apiVersion``; a body without them is taken for what the path says."""
-    found_kind = _taken(obj, "kind") or kind.kind
-    found_version = _with_defaults(_taken(obj, "apiVersion"), kind)
+    said_kind, said_version = type_said(obj)
+    obj.pop("kind", None)
+    obj.pop("apiVersion", None)
+    found_kind, found_version = said_kind or kind.kind, _with_defaults(said_version, kind)
     if (found_kind, found_version) == (kind.kind, kind.api_version):
         return obj
     group, _, version = found_version.rpartition("/")
@@ -188,7 +202,8 @@ def typed(obj: Object, kind: Kind) -> Object:
         shown = to_json({"apiVersion": found_version, "kind": found_kind, **gojson.single(obj)})
         raise statuses.bad_request(f"{where}Object 'apiVersion' is missing in '{shown}'")
     found_version = found_version if group else version
-    if not structures.is_registered(found_kind, found_version):
+    is_apart = (group == _APART) != (kind.group == _APART)
+    if is_apart or not structures.is_registered(found_kind, found_version):
         raise statuses.bad_request(where + unregistered(found_kind, found_version))
     if found_kind != kind.kind:
         internal = kind.group.partition(".")[0] or "core"
@@ -202,13 +217,6 @@ def typed(obj: Object, kind: Kind) -> Object:
 def unregistered(kind: str, api_version: str) -> str:
     """Build the message for a kind that does not exist."""
     return f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme {quote(_SCHEME)}"
-
-
-def _taken(obj: Object, field: str) -> str:
-    """Take the value of a field of the type out of the object; as in Go, its name may be in any case."""
-    if (found := obj.pop(field, None)) is None:
-        found = next((value for key, value in obj.items() if key.lower() == field.lower()), None)
-    return found or ""
 
 
 def _with_defaults(api_version: str, kind: Kind) -> str:

@@ -74,7 +74,7 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
     # An object with a repeated key anywhere in it is Repeated; a list has to be searched.
     if isinstance(content, gojson.Repeated | list):
         complaints = [f"duplicate field {quote(path)}" for path in dict.fromkeys(gojson.duplicates(content))]
-        content = gojson.single(content)
+        content = gojson.last(content)
     if content is None:
         if kind == "merge":
             raise statuses.bad_request("Invalid JSON Patch")

@@ -121,7 +121,7 @@ def read(kind: Kind, key: Key, patch: Patch, found: Any, reader: Reader) -> Obje
     """Read what a patch has made of an object, like a body.
 
     Raises:
-        StatusError: 422 if it cannot be read, 400 if it has no name.
+        StatusError: 422 if it cannot be read, 400 if it has no name, 500 if a custom resource has no apiVersion.
     """
     _check_type(kind, patch, found)
     if patch.type == "strategic":
@@ -136,10 +136,10 @@ def read(kind: Kind, key: Key, patch: Patch, found: Any, reader: Reader) -> Obje
         made = _untyped(kind, patch, found, reader)
     else:
         made = _read(kind, patch, found, reader)
-    if kind.definition is not None and not has_version:
-        raise statuses.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     if not made["metadata"].get("name"):
         raise statuses.nameless(key[1])
+    if kind.definition is not None and not has_version:
+        raise statuses.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return made
 
 

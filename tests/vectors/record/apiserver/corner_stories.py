@@ -37,6 +37,7 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
             f"schemas:{name}": [_raw(_DEFINITION, text) for text in _in_versions(schema)]
             for name, schema in _SCHEMAS.items()
         },
+        "repeated:objects": _with_things(_repeated_in_objects()),
         "numbers:in rules": _numbers_in_rules(),
         "numbers:of objects": _with_things(_numbers_of_objects()),
         "patches:definitions": _patched_definitions(),
@@ -54,6 +55,8 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "types:objects": _with_things(_typed_objects()),
         "scales:replaced": _with_things(_scaled()),
         "replies:admission": _admitting(),
+        "replies:types": _typing("v1"),
+        "replies:types of v1beta1": _typing("v1beta1"),
         "replies:admission of updates": _admitting_updates(),
         "replies:admission of definitions": _admitting_definitions(),
         "replies:conversion": _converting(),
@@ -148,6 +151,19 @@ def _numbers_of_objects() -> Iterator[Step]:
         yield _write("POST", f'{{"metadata":{{"name":"x","labels":{{"a":{number}}}}}}}', query=_DRY)
         yield _write("POST", f'{{"metadata":{{"name":"x","generation":{number}}}}}', query=_DRY)
         yield _write("POST", f'{{"unknown":{number}}}', query=_DRY)
+
+
+def _repeated_in_objects() -> Iterator[Step]:
+    for text in _REPEATED_OBJECTS:
+        yield _write("POST", text, query=_DRY)
+        yield _write("PUT", text.replace("{", '{"metadata":{"name":"o"},', 1), query=_DRY)
+        yield _write("PATCH", text, kind=_MERGE, query=_DRY)
+        yield _write("PATCH", text, kind=_MERGE, query=f"{_DRY}&fieldValidation=Ignore")
+        # A real server warns twice of what a JSON patch repeats.
+        operation = f'[{{"op":"add","path":"/spec","value":{text}}}]'
+        yield _write("PATCH", operation, kind=_OPERATIONS, query=f"{_DRY}&fieldValidation=Ignore")
+        typed = f'{{"apiVersion":"$id.example.com/v1","kind":"Thing",{text[1:]}'
+        yield _write("PATCH", typed, kind=_APPLY, query=_APPLIED)
 
 
 def _patched_definitions() -> list[Step]:
@@ -258,6 +274,19 @@ def _admitting() -> tuple[list[Step], Object]:
     """Tell of a webhook that answers to each object otherwise."""
     hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
     scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_ADMISSION_REPLIES)}
+    asked = [
+        {**_write("POST", '{"spec":{"i":1}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
+    ]
+    definition = _of_things()
+    told, hooks = _admitted(stages.defined(definition), hook, asked, scripts)
+    return [*told, *stages.removed(definition)], hooks
+
+
+def _typing(version: str) -> tuple[list[Step], Object]:
+    """Tell of a webhook, asked in a version of the review, whose replies say of which type they are, or do not."""
+    hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
+    hook["admissionReviewVersions"] = [version]
+    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(_TYPED_REPLIES)}
     asked = [
         {**_write("POST", '{"spec":{"i":1}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
     ]
@@ -438,6 +467,39 @@ _OF_TYPES = (
     *(f'"apiVersion":"$id.example.com/v1","kind":{kind},' for kind in ("null", '""', "1", '"thing"', '"\\"a\\""')),
     '"apiVersion":"$id.example.com/v1",',
     '"kind":"Thing",',
+    *(
+        f'"apiVersion":{version},{kinds}'
+        for version, kind in (
+            ('"$id.example.com/v1"', "Thing"),
+            ('"apiextensions.k8s.io/v1"', "CustomResourceDefinition"),
+            ('"admissionregistration.k8s.io/v1"', "ValidatingAdmissionPolicy"),
+        )
+        for kinds in (
+            f'"kind":"{kind}","KIND":"Other",',
+            f'"KIND":"Other","kind":"{kind}",',
+            f'"kind":null,"KIND":"{kind}",',
+            f'"KIND":"{kind}","kind":null,',
+            f'"KIND":"{kind}",',
+            f'"kind":"{kind}","KIND":1,',
+            f'"kind":"{kind}","APIVERSION":"other/v1",',
+            f'"kind":"{kind}","APIVERSION":"a/b/c",',
+        )
+    ),
+)
+_REPEATED_OBJECTS = (
+    '{"spec":{"i":1},"spec":{"n":2}}',
+    '{"spec":{"i":1},"spec":null}',
+    '{"spec":null,"spec":{"n":2}}',
+    '{"spec":{"i":"a"},"spec":{"n":2}}',
+    '{"spec":{"a":{"b":1},"a":{"c":2}}}',
+    '{"spec":{"a":{"b":{"c":1}},"n":1,"a":{"b":{"d":2}}}}',
+    '{"spec":{"a":{"b":1,"b":{"c":1}}}}',
+    '{"spec":{"a":[{"b":{"c":1},"b":{"d":1}}]}}',
+    '{"spec":{"a":[1],"a":[2,3]}}',
+    '{"metadata":{"labels":{"a":"b"},"labels":{"c":"d"}},"spec":{"i":3}}',
+    '{"metadata":{"labels":{"a":"b"}},"metadata":{"labels":{"c":"d"}},"spec":{"i":3}}',
+    '{"metadata":{"name":"o"},"metadata":{"labels":{"c":"d"}},"spec":{"i":3}}',
+    '{"metadata":{"name":"o","annotations":{"a":"b"},"annotations":{"a":"c"}}}',
 )
 _PATCHED = (
     '{"kind":{"type":"string"}}',
@@ -451,6 +513,8 @@ _PATCHED = (
     '{"apiVersion":"a/b/c"}',
     '{"apiVersion":null}',
     '{"apiVersion":"/"}',
+    '{"apiVersion":"/","metadata":{"name":null}}',
+    '{"apiVersion":null,"metadata":{"name":""}}',
     '{"apiVersion":"\\"a\\""}',
     '{"metadata":"a"}',
     '{"metadata":{"name":1}}',
@@ -826,6 +890,42 @@ _ADMISSION_REPLIES = (
     _admission(',"warnings":{},"patch":"!"'),
     _admission(',"warnings":[null,"a"]'),
 )
+# What stands before the response, and may say of which type the review is.
+_TYPED_REPLIES = tuple(
+    f'{{{of}"response":{{"uid":"${{uid}}","allowed":true}}}}'
+    for of in (
+        "",
+        *(
+            f'"{kind}":"AdmissionReview","{api_version}":"{group}/{version}",'
+            for group in ("admission.k8s.io", " admission.k8s.io")
+            for version in ("v1", "v1beta1")
+            for kind, api_version in (("kind", "apiVersion"), ("KIND", "APIVERSION"), ("Kind", "apiversion"))
+        ),
+        *(
+            f'"apiVersion":"admission.k8s.io/{version}",{kinds}'
+            for version in ("v1", "v1beta1")
+            for kinds in (
+                '"kind":"AdmissionReview","KIND":"Other",',
+                '"KIND":"Other","kind":"AdmissionReview",',
+                '"KIND":"AdmissionReview","kind":null,',
+                '"kind":"AdmissionReview","KIND":null,',
+                '"kind":"","KIND":"AdmissionReview",',
+                '"kind":"AdmissionReview","KIND":"",',
+                '"kind":"AdmissionReview","kind":"Other",',
+                '"\u212aind":"Other","kind":"AdmissionReview",',
+                '"kind":"AdmissionReview","\u212aind":"Other",',
+            )
+        ),
+        '"APIVERSION":"admission.k8s.io/v1","apiVersion":"admission.k8s.io/v1beta1",',
+        '"apiVersion":"admission.k8s.io/v1beta1","APIVERSION":"admission.k8s.io/v1",',
+        '"apiVersion":"/","kind":"AdmissionReview",',
+        '"apiVersion":"admission.k8s.io/","kind":"AdmissionReview",',
+        '"apiVersion":"v1","kind":"Status","status":"Success",',
+        '"apiVersion":"v1","kind":"Status","status":"Success","KIND":"AdmissionReview",',
+        '"APIVERSION":"v1","KIND":"Status","status":"Failure","message":"no",',
+        '"kind":"Status","status":"Failure",',
+    )
+)
 
 
 def _conversion(converted: str, *, before: str = "", review: str = "") -> str:
@@ -859,7 +959,15 @@ _CONVERSION_REPLIES = (
     _conversion(_converted('"spec":[],"spec":{"n":1},')),
     _conversion(_converted(metadata='"labels":{"a":1},"labels":{"a":"b"},')),
     _conversion(_converted(metadata='"labels":{"a":null},')),
+    _conversion(_converted(metadata='"labels":{},"annotations":{},')),
     _conversion(_converted('"unknown":{"a":1},')),
+    *(
+        _conversion(_converted()).replace('"apiVersion"', f'"{name}"', 1).replace("apiextensions.k8s.io/v1", group)
+        for name in ("apiVersion", "APIVERSION")
+        for group in ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", "/", "a.example.com/v1")
+    ),
+    *(_conversion(_converted()).replace('"kind"', of, 1) for of in ('"KIND"', '"kind":"Other","KIND"')),
+    *(_conversion(_converted(more)) for more in ('"KIND":"Other",', '"APIVERSION":"a/b/c",', '"Metadata":{},')),
 )
 _BINDING = (
     '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":"$id"},'

@@ -24,8 +24,9 @@ from drakit_kind.processes.ports import free_port
 from tests.vectors.exchanges import GATES
 from tests.vectors.replay import RUNTIME_CONFIG, Replay
 
+# Many warnings come as many headers.
+_FIELD_BYTES, _HEADERS = 4 * 1024 * 1024, 10_000
 # Pods are admitted only where their account is; a controller would make it.
-_FIELD_BYTES = 4 * 1024 * 1024
 _ACCOUNT = {"metadata": {"name": "default"}}
 
 
@@ -125,10 +126,10 @@ async def cluster(
 
 
 def client(url: str, certificate: bytes | None, *, lasting: bool = True) -> aiohttp.ClientSession:
-    """A client that trusts one certificate; it takes warnings of any length."""
+    """A client that trusts one certificate; it takes warnings of any length and number."""
     trust = ssl.create_default_context(cadata=certificate.decode()) if certificate else False
     connector = aiohttp.TCPConnector(ssl=trust, force_close=not lasting)
-    return aiohttp.ClientSession(url, connector=connector, max_field_size=_FIELD_BYTES)
+    return aiohttp.ClientSession(url, connector=connector, max_field_size=_FIELD_BYTES, max_headers=_HEADERS)
 
 
 def _behaviour(version: str, gates: FeatureGates) -> Behaviour:

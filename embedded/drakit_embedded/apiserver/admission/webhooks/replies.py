@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.decoding import DecodeError
@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.outgoing.clients import Reply
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire import bodies
 
-_STATUS = ("Status", "v1")
+_STATUS = "Status"
 _KNOWN_VERSIONS = ("v1", "v1beta1")
 _JSON, _YAML = "application/json", "application/yaml"
 
@@ -60,7 +60,8 @@ def _refused(reply: Reply) -> str:
             found = _parsed(reply.body)
         except StatusError:
             found = {}
-        if _is_status(found) and found.get("status") == "Failure" and isinstance(found.get("message"), str):
+        is_status = bodies.type_said(found) in ((_STATUS, ""), (_STATUS, "v1"))
+        if is_status and found.get("status") == "Failure" and isinstance(found.get("message"), str):
             return str(found["message"])
     return go_errors.of_status(reply.status, reply.content_type, reply.body)
 
@@ -70,26 +71,19 @@ def _parsed(body: bytes) -> Object:
     return bodies.parse(body, _JSON if body.lstrip().startswith(b"{") else _YAML, "")
 
 
-def _is_status(found: Object) -> bool:
-    return found.get("kind") == _STATUS[0] and (found.get("apiVersion") or "v1") == _STATUS[1]
-
-
 def _typed(found: Object, wanted: Wanted) -> Object:
     """Check the type of what was read, and read its fields."""
-    kind = found.get("kind") or wanted.kind
-    api_version = found.get("apiVersion") or f"{wanted.group}/{wanted.version}"
-    if _is_status(found):
-        if found.get("status") != "Success":
-            raise ReplyError(_message(found))
-        return {}
-    group, _, named = api_version.rpartition("/")
-    if kind != wanted.kind or group not in ("", wanted.group) or named not in _KNOWN_VERSIONS:
-        raise ReplyError(bodies.unregistered(kind, api_version))
-    if named != wanted.version:
-        raise ReplyError(f"converting ({named}.{kind}) to ({wanted.version}.{kind}): unknown conversion")
+    kind, api_version = bodies.type_said(found)
+    kind = kind or wanted.kind
+    group, _, version = api_version.rpartition("/")
+    if not version and group in ("", wanted.group):
+        group, version = wanted.group, wanted.version
+    is_own = group == wanted.group and version in _KNOWN_VERSIONS
+    if not (is_own and kind in (wanted.kind, _STATUS)) and (kind, group, version) != (_STATUS, "", "v1"):
+        raise ReplyError(bodies.unregistered(kind, f"{group}/{version}" if group else version))
+    if kind == _STATUS:
+        # It is known in every version, and always the one of v1.
+        version = "v1"
+    if (kind, version) != (wanted.kind, wanted.version):
+        raise ReplyError(f"converting ({version}.{kind}) to ({wanted.version}.{wanted.kind}): unknown conversion")
     return answer_types.read(found, wanted.kind)
-
-
-def _message(status: Object) -> str:
-    message: Any = status.get("message")
-    return message if isinstance(message, str) and message else "unknown"
