@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -292,3 +293,17 @@ def test_a_type_check_knows_the_fields_of_objects(expression: str, problem: str)
     known = admission.environment(params=False, authorizer=True, variables={}, typed=typed)
     found = admission.type_problems(expression, known)
     assert found.partition("\n")[0] == (f"ERROR: <input>:{problem}" if problem else "")
+
+
+def _deep_in_calls(calls: int, run: Callable[[], Any]) -> Any:
+    return _deep_in_calls(calls - 1, run) if calls else run()
+
+
+def test_an_expression_as_deep_as_may_be_is_compiled_and_evaluated_wherever_that_is_called() -> None:
+    """A server comes to a policy after a hundred calls; Python ends at a thousand."""
+    known = admission.environment(params=False, authorizer=False)
+    deepest = " + ".join(["1"] * 250)
+    program = _deep_in_calls(200, lambda: admission.compile(f"{deepest} > 0", known))
+    assert _deep_in_calls(200, lambda: program.evaluate({}, Meter(1_000_000))) is True
+    with pytest.raises(CelCompileError, match="max recursion depth exceeded"):
+        admission.compile(f"{deepest} + 1 > 0", known)

@@ -14,8 +14,7 @@ from drakit_api.cel import device
 from drakit_api.cel.checking import devices
 from drakit_api.cel.checking.checker import check
 from drakit_api.cel.checking.environment import Environment
-from drakit_api.cel.cost import device_sizes
-from drakit_api.cel.cost.bound import cost_bound as cost_bound
+from drakit_api.cel.cost import bound, device_sizes
 from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
 from drakit_api.cel.cost.metered import compile_metered
 from drakit_api.cel.cost.ranges import Sizes
@@ -24,11 +23,15 @@ from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.footprint import footprint as footprint
 from drakit_api.cel.frames import Layout
+from drakit_api.cel.syntax import nesting, recursion
 from drakit_api.cel.syntax.parser import parse
 from drakit_api.cel.syntax.tree import Call, Node
 from drakit_api.cel.syntax.visitor import walk
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.types import Type
+
+# Everything here calls itself for each level of a tree, the estimate of costs four times.
+_CALLS = nesting.LIMIT * 8
 
 
 class Checked(NamedTuple):
@@ -88,12 +91,19 @@ def planned_cost(tree: Node, layout: Layout = device.LAYOUT, sizes: Sizes = devi
         return greatest_cost(tree, sizes)
 
 
+def cost_bound(tree: Node, sizes: Sizes) -> int:
+    """Compute a cost that no evaluation exceeds."""
+    with _bounded():
+        return bound.cost_bound(tree, sizes)
+
+
 @contextlib.contextmanager
 def _bounded() -> Iterator[None]:
     """Give a step of compiling a budget. Raises ``CelCompileError`` for what upstream has no limit for."""
     budget.begin()
     try:
-        yield
+        with recursion.deeper(_CALLS):
+            yield
     except RecursionError:
         raise CelCompileError("compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded") from None
     except CostExceeded:

@@ -7,11 +7,7 @@ Only for expressions that do not parse: they are read once more, by the parser t
 from __future__ import annotations
 
 import re
-import sys
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 from antlr4.CommonTokenStream import CommonTokenStream
@@ -27,6 +23,7 @@ from antlr4.Token import Token
 from antlr4.tree.Tree import ParseTreeListener
 
 from drakit_api.cel.errors import MOST_PROBLEMS, Problem
+from drakit_api.cel.syntax import recursion
 from drakit_api.cel.syntax.antlr.CELLexer import CELLexer
 from drakit_api.cel.syntax.antlr.CELParser import CELParser
 from drakit_api.cel.syntax.nesting import LIMIT
@@ -34,11 +31,10 @@ from drakit_api.cel.syntax.nesting import LIMIT
 # cel-go's limits (``parser/parser.go``, ``NewParser``).
 _MOST_RECOVERIES = 30
 _MOST_SKIPPED = 256
-# Python calls for each rule within a rule, of which there are at most LIMIT of each kind.
+# ANTLR's parsers call themselves for each rule within a rule, of which there are at most LIMIT of each kind.
 _CALLS = LIMIT * 24
 # The error that cel-go rewrites: a keyword after a dot.
 _KEYWORD_BEHIND_DOT = re.compile(r"no viable alternative at input '.(true|false|null)'")
-_raised_limit = threading.Lock()
 
 
 class Name(NamedTuple):
@@ -67,7 +63,7 @@ def find(source: str) -> tuple[list[Problem], list[Name]]:
     parser.addParseListener(seen)
     parser._errHandler = _Recovery()
     try:
-        with _deep_recursion():
+        with recursion.deeper(_CALLS):
             parser.start()  # type: ignore[no-untyped-call]  # generated
     except _Stopped as stopped:
         problems = complaints.problems + [Problem(-1, message) for message in stopped.args]
@@ -173,15 +169,3 @@ class _Recovery(DefaultErrorStrategy):
             recognizer.notifyErrorListeners(f"error recovery attempt limit exceeded: {_MOST_RECOVERIES}")
             raise _Stopped
         self._recoveries += 1
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Allow deeper recursion: ANTLR's parsers call themselves for each nested rule, more often than Python allows."""
-    with _raised_limit:
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(limit + _CALLS)
-        try:
-            yield
-        finally:
-            sys.setrecursionlimit(limit)
