@@ -204,4 +204,4 @@ class Call:
             with within or _NO_CONTEXT:
                 return work()
 
-        return await self.api.turns.take(write, size)
+        return await self.api.turns.take(write, size, self.served.kind.stored_under)

@@ -207,6 +207,52 @@ async def test_reads_are_answered_and_writes_wait_while_a_long_one_is_made(until
     await turns.close()
 
 
+async def test_a_kind_whose_last_write_took_long_is_written_in_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, loop = Turns(), threading.current_thread()
+
+    async def is_in_loop(kind: str) -> bool:
+        return await turns.take(threading.current_thread, 10, kind) is loop
+
+    monkeypatch.setattr("drakit_embedded.apiserver.storage.turns._LONG_SECONDS", 0.0)
+    assert await is_in_loop("things")
+    assert not await is_in_loop("things")
+    monkeypatch.setattr("drakit_embedded.apiserver.storage.turns._LONG_SECONDS", 60.0)
+    assert await is_in_loop("others")
+    assert not await is_in_loop("things")
+    assert await is_in_loop("things")
+    await turns.close()
+
+
+async def test_rules_that_cost_all_they_may_keep_others_waiting_once(
+    session: aiohttp.ClientSession, stretches: Stretches
+) -> None:
+    rule = "self.l.all(a, self.l.all(b, self.l.all(c, a + b + c < 1000)))"
+    numbers = {"type": "array", "maxItems": 60, "items": {"type": "integer"}}
+    rules = [{"rule": rule}, {"rule": f"{rule} && true"}, {"rule": f"true && {rule}"}]
+    spec = {"type": "object", "properties": {"l": numbers}, "x-kubernetes-validations": rules}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    names = {"plural": "things", "kind": "Thing"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    definition = {
+        "metadata": {"name": "things.a.example.com"},
+        "spec": {"group": "a.example.com", "scope": "Cluster", "names": names, "versions": [version]},
+    }
+    async with session.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json=definition) as answer:
+        assert answer.status == 201, await answer.text()
+
+    async with asyncio.timeout(10):
+        while True:
+            async with session.get("/apis/a.example.com/v1/things") as answer:
+                if answer.ok:
+                    break
+    thing = {"apiVersion": "a.example.com/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"l": [1] * 60}}
+    for _ in range(2):
+        stretches.longest = 0.0
+        async with session.post("/apis/a.example.com/v1/things", json=thing) as answer:
+            assert "call cost exceeds limit" in await answer.text()
+    assert stretches.longest < MOST_SECONDS
+
+
 async def test_whoever_leaves_during_a_long_write_does_not_end_its_turn(until: Until) -> None:
     turns, events, go_on = Turns(), list[str](), threading.Event()
 
