@@ -13,10 +13,11 @@ from click.testing import CliRunner
 from drakit_kind.kubernetes.releases import modules_directory
 from tests.vectors import conventions, managed_fields, recordings
 from tests.vectors.record import __main__ as command
-from tests.vectors.record.apiserver import changes, fields_answers, fields_stories, ours
+from tests.vectors.record.apiserver import changes, ours
 from tests.vectors.record.apiserver.answers import answer
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 from tests.vectors.record.apiserver.conventions.exchange import exchange
+from tests.vectors.record.apiserver.told import fields_answers, fields_stories
 from tests.vectors.record.go_modules import HERE, at_release
 from tests.vectors.record.outcome import Outcome, of_answers, of_both, of_lines
 from tests.vectors.record.parts import PARTS, Part

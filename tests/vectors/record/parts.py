@@ -21,21 +21,18 @@ from tests.vectors import (
 )
 from tests.vectors.record import go_answers
 from tests.vectors.record.apiserver import access as access_answers
-from tests.vectors.record.apiserver import (
-    answers,
-    autoscalers_answers,
-    conversions_answers,
-    custom_documents,
-    documents,
-    extensions_answers,
-    fields_answers,
-    selectors,
-    services_answers,
-    writes_answers,
-)
+from tests.vectors.record.apiserver import answers, custom_documents, documents, selectors
 from tests.vectors.record.apiserver import stored_sizes as stored_size_answers
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 from tests.vectors.record.apiserver.defaulting import answers as defaulting_answers
+from tests.vectors.record.apiserver.told import (
+    autoscalers_answers,
+    conversions_answers,
+    extensions_answers,
+    fields_answers,
+    services_answers,
+    writes_answers,
+)
 from tests.vectors.record.go_answers import Recorder
 from tests.vectors.record.outcome import Outcome
 from tests.vectors.recordings import Vector

@@ -13,10 +13,11 @@ import click
 from drakit_kind.cluster import KUBERNETES_VERSION
 from tests.vectors.exchanges import Vector
 from tests.vectors.malformed import stories as malformed_stories
-from tests.vectors.record.apiserver import answers, changes, fields_answers, fields_stories, malformed_answers
+from tests.vectors.record.apiserver import answers, changes
 from tests.vectors.record.apiserver import ours as of_ours
 from tests.vectors.record.apiserver import pods as of_pods
 from tests.vectors.record.apiserver.defaulting import answers as defaulting_answers
+from tests.vectors.record.apiserver.told import fields_answers, fields_stories, malformed_answers
 from tests.vectors.recordings import line
 
 _version = click.option(

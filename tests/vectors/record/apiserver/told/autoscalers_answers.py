@@ -6,8 +6,8 @@ import asyncio
 
 from drakit_api.kubernetes_objects import Object
 from tests.vectors.autoscalers import Stage, recorded
-from tests.vectors.record.apiserver import autoscalers_stories
 from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.apiserver.told import autoscalers_stories
 from tests.vectors.record.outcome import Outcome, of_lines
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
-from tests.vectors.record.apiserver import services_by_chance
+from tests.vectors.record.apiserver.told import services_by_chance
 
 _BY_CHANCE = 200
 _SERVICES = "/api/v1/namespaces/$namespace/services"

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable
 
 from tests.vectors import recordings
-from tests.vectors.record.apiserver import corner_stories
 from tests.vectors.record.apiserver.servers import cluster, running
+from tests.vectors.record.apiserver.told import corner_stories
 from tests.vectors.record.outcome import Outcome, of_answers, of_lines
 from tests.vectors.recordings import Vector
 from tests.vectors.replay import RUNTIME_CONFIG

@@ -8,7 +8,7 @@ from typing import Any
 
 from drakit_api.kubernetes_objects import Object
 from tests.vectors.managed_fields import NAMESPACE
-from tests.vectors.record.apiserver.fields_bodies import SORTS, Sort, in_version, metadata
+from tests.vectors.record.apiserver.told.fields_bodies import SORTS, Sort, in_version, metadata
 
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 STRATEGIC, OPERATIONS = "application/strategic-merge-patch+json", "application/json-patch+json"

@@ -1,21 +1,24 @@
-"""What a real server answers to the stories of services."""
+"""What a real server answers to the stories of writes."""
 
 from __future__ import annotations
 
+import asyncio
+
 from drakit_api.kubernetes_objects import Object
-from tests.vectors.record.apiserver import services_stories
 from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.apiserver.told import writes_stories
 from tests.vectors.record.outcome import Outcome, of_lines
-from tests.vectors.services import Stage, recorded
+from tests.vectors.writes import Stage, recorded
 
 
 async def asked_again(version: str) -> Outcome:
     """All stories that are recorded."""
-    now = await told(list(services_stories.made()), version)
+    now = await told(list(writes_stories.made()), version)
     return of_lines(recorded(), now, lambda story: str(story["name"]))
 
 
 async def told(stories: list[Object], version: str) -> list[Object]:
     """The stories with its answers."""
     async with running("default", version) as (session, token):
-        return await Stage(session, token).all_told(stories)
+        stage = Stage(session, token)
+        return await asyncio.gather(*map(stage.told, stories))

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
-from tests.vectors.record.apiserver import autoscalers_bodies
-from tests.vectors.record.apiserver.autoscalers_bodies import KEY, REFERENCE
+from tests.vectors.record.apiserver.told import autoscalers_bodies
+from tests.vectors.record.apiserver.told.autoscalers_bodies import KEY, REFERENCE
 
 _MERGE, _STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 _JSON, _APPLY = "application/json-patch+json", "application/apply-patch+yaml"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drakit_api.kubernetes_objects import Object
-from tests.vectors.record.apiserver import writes_of_size
+from tests.vectors.record.apiserver.told import writes_of_size
 
 _CORE = "/api/v1/namespaces/$namespace"
 _MAPS = f"{_CORE}/configmaps"

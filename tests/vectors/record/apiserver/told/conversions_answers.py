@@ -7,8 +7,8 @@ import asyncio
 from drakit_api.kubernetes_objects import Object
 from tests.vectors import converter
 from tests.vectors.conversions import Stage, recorded
-from tests.vectors.record.apiserver import conversions_stories
 from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.apiserver.told import conversions_stories
 from tests.vectors.record.outcome import Outcome, of_lines
 
 # Seconds within which its handlers have seen a changed definition.

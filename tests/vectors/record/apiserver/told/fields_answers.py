@@ -7,8 +7,8 @@ import aiohttp
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors.managed_fields import Stage, recorded
-from tests.vectors.record.apiserver import fields_stories
 from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.apiserver.told import fields_stories
 from tests.vectors.record.outcome import Outcome, of_lines
 from tests.vectors.replay import RUNTIME_CONFIG
 
