@@ -165,7 +165,13 @@ def _graft(tree: Any, _: _Words, chance: Random) -> Any:
 
 def _is_filled(value: Any) -> bool:
     """Tell whether a value has in it what differs from server to server, and may not stand elsewhere."""
-    return "${" in trees.text(value)
+    if isinstance(value, str):
+        return "${" in value
+    if isinstance(value, Repeated):
+        return any("${" in key or _is_filled(item) for key, item in value)
+    if isinstance(value, dict):
+        return any("${" in key or _is_filled(item) for key, item in value.items())
+    return isinstance(value, list) and any(map(_is_filled, value))
 
 
 def _wrap(tree: Any, _: _Words, chance: Random) -> Any:

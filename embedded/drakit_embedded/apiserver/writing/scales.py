@@ -21,13 +21,19 @@ from drakit_embedded.apiserver.writing import patches, preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.apiserver.writing.patch_bodies import Patch
 
-# The kind of the subresource, which is of no group's resources.
+# What stands for the replicas of a custom resource that has none, where its Scale is changed.
+_UNSET = -(2**31)
 _BAD_REQUEST = 400
+# The kind of the subresource, which is of no group's resources.
 _SCALE = Kind("autoscaling", "v1", "scales", "Scale", namespaced=True)
 
 
-def scale(served: Served, record: Record, *, found: bool = True) -> Object:
-    """Build the Scale of an object. That of a custom resource without replicas is an error, if they are to be found."""
+def scale(served: Served, record: Record, *, absent: int | None = None) -> Object:
+    """Build the Scale of an object. That of a custom resource without replicas has ``absent``, if that is given.
+
+    Raises:
+        StatusError: 500 for a custom resource whose replicas are no number, or are absent where they must not be.
+    """
     obj, definition = served.stored(record), served.kind.definition
     if definition is None:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -40,8 +46,9 @@ def scale(served: Served, record: Record, *, found: bool = True) -> Object:
         selector = scale_rules.text(obj, paths.selector) if paths.selector else ""
     except scale_rules.WrongValue as error:
         raise statuses.StatusError(500, "", str(error)) from None
-    if wanted is None and found:
+    if wanted is None and absent is None:
         raise statuses.internal(f"the spec replicas field {quote(paths.paths[0])} does not exist")
+    wanted = absent if wanted is None else wanted
     shown = {"replicas": there or 0, **({"selector": selector} if selector else {})}
     return _scale(obj["metadata"], wanted, shown)
 
@@ -89,7 +96,8 @@ def patched(served: Served, record: Record, patch: Patch, validation: str, warni
         return made
 
     reader = patches.Reader(incoming, validation, warnings, has_internal_type=served.kind.definition is None)
-    return patches.read(_SCALE, record.key, patch, patches.plain(scale(served, record), patch), reader)
+    found = patches.plain(scale(served, record, absent=_UNSET), patch)
+    return patches.read(_SCALE, record.key, patch, found, reader)
 
 
 def check_named(scale: Object, key: Key) -> None:
@@ -107,15 +115,13 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.absent(kind.plural, kind.group, name)
-    before = _plain(scale(served, record, found=False))
+    before = _plain(scale(served, record, absent=0))
     request = intent.attributes("UPDATE", kind, key, wanted, before, "scale")
     api.admission.admit(request, api)
     # A webhook may have changed it to anything.
     wanted = structures.decode(wanted, _SCALE, "Ignore")[0]
     replicas, meta = (wanted.get("spec") or {}).get("replicas") or 0, wanted.get("metadata") or {}
-    if replicas < 0 and kind.definition is None:
-        message = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        raise statuses.invalid("Scale", "autoscaling", name, [Cause("FieldValueInvalid", "spec.replicas", message)])
+    _check(kind, name, replicas)
 
     def change(obj: Object) -> Object:
         preconditions.check_update(kind, obj, uid=meta.get("uid"))
@@ -125,7 +131,17 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
         return obj
 
     changed = writes.update(api, served, key, change, replace(intent, writer=None, admitted=True)).record
-    return scale(served, changed, found=False)
+    return scale(served, changed, absent=0)
+
+
+def _check(kind: Kind, name: str, replicas: int) -> None:
+    """Check the wanted replicas; those of a custom resource are checked with the whole object."""
+    paths = kind.definition.versions[kind.version].scale if kind.definition is not None else None
+    if paths is not None and replicas == _UNSET:
+        raise statuses.bad_request(f"the spec replicas field {quote(paths.paths[0])} cannot be empty")
+    if paths is None and replicas < 0:
+        message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        raise statuses.invalid("Scale", "autoscaling", name, [Cause("FieldValueInvalid", "spec.replicas", message)])
 
 
 def _set(obj: Object, replicas: int, meta: Object, served: Served, intent: Intent) -> None:

@@ -55,6 +55,7 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "types:policies": [_raw(texts.POLICY, texts.policy().replace(texts.POLICY_TYPE, of)) for of in texts.OF_TYPES],
         "types:objects": _with_things(_typed_objects()),
         "scales:replaced": _with_things(_scaled()),
+        "scales:of nothing": _with_things(_scaled_from_nothing()),
         "replies:admission": _admitting(),
         "replies:types": _typing("v1"),
         "replies:types of v1beta1": _typing("v1beta1"),
@@ -257,6 +258,19 @@ def _scaled() -> Iterator[Step]:
     for query in (_DRY, f"{_DRY}&fieldValidation=Strict", f"{_DRY}&fieldValidation=Ignore"):
         for text in texts.SCALES:
             yield {"method": "PUT", "path": path + query, "raw": text}
+
+
+def _scaled_from_nothing() -> Iterator[Step]:
+    """Change the scale of an object that has no replicas."""
+    path = stages.objects_path(json.loads(texts.definition()))
+    for number, spec in enumerate(("{}", '{"spec":{}}', '{"spec":null}', '{"spec":{"s":"a"}}')):
+        scale = f"{path}/n{number}/scale"
+        yield _write("POST", spec, name=f"n{number}")
+        for patch in texts.SCALED_FROM_NOTHING:
+            yield _patch(scale + _DRY, patch, texts.OPERATIONS if patch.startswith("[") else texts.MERGE)
+        yield {"method": "GET", "path": scale}
+        yield _patch(scale, '{"spec":{"replicas":2}}', texts.MERGE)
+        yield {"method": "GET", "path": f"{path}/n{number}", "keep": ["managedFields"]}
 
 
 def _patched(path: str, given: Iterable[str], *, is_strict: bool = True) -> Iterator[Step]:

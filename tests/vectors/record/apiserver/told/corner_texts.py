@@ -359,6 +359,20 @@ SCALES = (
     "",
     "{",
 )
+SCALED_FROM_NOTHING = (
+    '{"spec":{"replicas":2}}',
+    '{"spec":{"replicas":0}}',
+    '{"spec":{"replicas":-1}}',
+    '{"spec":{"replicas":null}}',
+    '{"spec":{"replicas":-2147483648}}',
+    '{"spec":{}}',
+    '{"spec":null}',
+    "{}",
+    '[{"op":"replace","path":"/spec/replicas","value":3}]',
+    '[{"op":"test","path":"/spec/replicas","value":-2147483648}]',
+    '[{"op":"remove","path":"/spec/replicas"}]',
+    '[{"op":"remove","path":"/spec"}]',
+)
 APPLIED_SCHEMAS = (
     '{"type":"object","unknown":1}',
     '{"type":"object","":{}}',
