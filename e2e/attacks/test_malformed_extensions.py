@@ -7,6 +7,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import pytest
+
 from e2e.attacks import malformed
 from e2e.attacks.victim import Victim
 from tests.vectors.malformed import stories
@@ -21,6 +23,8 @@ def _tell(victim: Victim, seed: str, part: int, asked: list[malformed.Input]) ->
     asked += malformed.told(victim.cluster.kubeconfig, seed, numbers)
 
 
+# A program that converts and does not answer is waited for 30 s, each time.
+@pytest.mark.timeout(300)
 def test_malformed_definitions_objects_policies_and_webhook_replies(
     victim: Victim, attack_random: random.Random, rounds: Callable[[], Iterator[int]]
 ) -> None:
