@@ -6,7 +6,10 @@ sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
 
 from __future__ import annotations
 
+from typing import Any
+
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects import decoding
 from drakit_api.objects.raw_extensions import KINDS, print_sorted
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.managedfields import (
@@ -28,8 +31,10 @@ from drakit_embedded.apiserver.managedfields.entries import APPLY, Entry
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.managedfields.versions import UnknownVersion
-from drakit_embedded.apiserver.scheme import metadata
+from drakit_embedded.apiserver.scheme import metadata, structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
+
+_WRONG_TIME = "parsing time "
 
 
 def applied(writer: Writer, stored: Object | None, config: Object, *, force: bool) -> Object:
@@ -61,7 +66,8 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
         raise conflicts.refusal(fought)
     found = dict(step.object) if step.changed else shown
     now = step.entries()
-    found["metadata"] = {**found["metadata"], **({"managedFields": now} if now else {})}
+    kept = {key: value for key, value in found["metadata"].items() if key != "managedFields"}
+    found["metadata"] = {**kept, **({"managedFields": now} if now else {})}
     if writer.manager == lastapplied.MANAGER:
         lastapplied.renew(found, config)
     return found
@@ -76,12 +82,27 @@ def check(kind: Kind, config: Object) -> None:
     found_version, found_kind = _text(config.get("apiVersion")), _text(config.get("kind"))
     if (found_version, found_kind) != (kind.api_version, kind.kind):
         raise statuses.bad_request(f"invalid object type: {_type_text(found_version, found_kind)}")
-    meta = config.get("metadata")
-    if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
+    unread = _unread_managed_fields(config.get("metadata"))
+    if unread == "":
         raise statuses.bad_request("metadata.managedFields must be nil")
     wrong = typechecks.faults(config, kind)
     if wrong:
         raise statuses.StatusError(500, "", f"failed to create typed patch object ({_named(kind, config)}): {wrong}")
+    if unread and unread.startswith(_WRONG_TIME) and kind.definition is None:
+        raise unconvertible(kind, config, unread)
+
+
+def _unread_managed_fields(meta: Any) -> str | None:
+    """Say why the managed fields in metadata cannot be read, and so are overlooked; None if there are none."""
+    entries = meta.get("managedFields") if isinstance(meta, dict) else None
+    if not isinstance(entries, list):
+        return None
+    try:
+        for entry in entries:
+            decoding.decode_part(structures.others(), "meta/v1.ManagedFieldsEntry", entry, "ManagedFieldsEntry", "")
+    except decoding.DecodeError as error:
+        return str(error)
+    return ""
 
 
 def _check_stored(kind: Kind, stored: Object) -> None:

@@ -296,6 +296,11 @@ METADATA = (
     '{"managedFields":[{"operation":"Other"}]}',
     '{"managedFields":[{"operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"k:{":{}}}]}',
     '{"managedFields":[{"operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":[1]}]}',
+    '{"managedFields":[{"manager":"m","operation":"Update","fieldsType":"FieldsV2","time":"x"}]}',
+    '{"managedFields":[{"manager":"m","apiVersion":29}]}',
+    '{"managedFields":[{"manager":"m"},null]}',
+    '{"managedFields":[1]}',
+    '{"managedFields":[{"manager":"m","unknown":1}]}',
     '{"managedFields":{}}',
     '{"unknown":1}',
 )

@@ -32,6 +32,7 @@ _KNOWN = ("drakit's API server reads 256 levels", "may hold 200,000 values")
 # How wide the first column of the table is.
 _NAMES = 20
 _WORDS = {"causes", "message", "warnings"}
+_CONFLICT, _READ_VERSION = 409, ".metadata.resourceVersion}"
 
 
 class Answers(NamedTuple):
@@ -54,9 +55,16 @@ class Answers(NamedTuple):
         """Name what differs; nothing if ours refuses on purpose."""
         if any(known in str(self.ours.get("message")) for known in _KNOWN):
             return []
+        if self._is_conflict(self.theirs) and not self._is_conflict(self.ours):
+            # A controller of the real server has written after the object was read, so nothing else was looked at.
+            return ["conflict"]
         if _is_taken(self.theirs) != _is_taken(self.ours):
             return ["ours takes alone" if _is_taken(self.ours) else "ours refuses alone"]
         return judging.differences(self.theirs, self.ours)
+
+    def _is_conflict(self, answer: Vector) -> bool:
+        """Whether an object that was replaced in the version that had just been read was none of that version."""
+        return bool(answer["code"] == _CONFLICT) and _READ_VERSION in str(self.step)
 
     def shown(self) -> Vector:
         """Show it all, if it differs."""
