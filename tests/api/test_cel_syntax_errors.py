@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from drakit_api.cel.errors import CelCompileError
+from drakit_api.cel.syntax import recursion
 from drakit_api.cel.syntax.parser import parse
 
 OPERAND = (
@@ -45,6 +47,24 @@ def test_brackets_that_stay_open_nearly_as_deep_as_they_may() -> None:
     limit = sys.getrecursionlimit()
     with pytest.raises(CelCompileError, match="1:241: Syntax error: mismatched input '<EOF>' expecting"):
         parse("(" * 240)
+    assert sys.getrecursionlimit() == limit
+
+
+def test_no_thread_waits_for_another_that_is_deep_in_calls() -> None:
+    limit, inside, go_on = sys.getrecursionlimit(), threading.Event(), threading.Event()
+
+    def deep_in_calls() -> None:
+        with recursion.deeper(100):
+            inside.set()
+            assert go_on.wait(10)
+
+    other = threading.Thread(target=deep_in_calls)
+    other.start()
+    assert inside.wait(10)
+    with recursion.deeper(1000):
+        go_on.set()
+        other.join()
+        assert sys.getrecursionlimit() == limit + 1000
     assert sys.getrecursionlimit() == limit
 
 

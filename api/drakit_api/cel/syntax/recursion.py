@@ -7,17 +7,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# The limit is the whole process's: one at a time raises it.
-_raised = threading.RLock()
+# The limit is the whole process's: threads add to it what each of them needs, none waits for another.
+_changed = threading.Lock()
 
 
 @contextmanager
 def deeper(calls: int) -> Iterator[None]:
     """Allow so many calls more within calls."""
-    with _raised:
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(limit + calls)
-        try:
-            yield
-        finally:
-            sys.setrecursionlimit(limit)
+    _add(calls)
+    try:
+        yield
+    finally:
+        _add(-calls)
+
+
+def _add(calls: int) -> None:
+    with _changed:
+        sys.setrecursionlimit(sys.getrecursionlimit() + calls)
