@@ -13,7 +13,7 @@ from e2e.attacks import malformed
 from e2e.attacks.victim import Victim
 from tests.vectors.malformed import stories
 
-# How long others may wait meanwhile: rules that reach the limit of their costs are counted in the event loop.
+# How long others may wait meanwhile: the first write with rules that cost all they may is made in the event loop.
 _SECONDS = 3.0
 _STORIES = 6 * len(stories.KINDS)
 

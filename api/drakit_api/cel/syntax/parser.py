@@ -44,11 +44,7 @@ def parse(source: str) -> Node:
     """Parse a selector into its syntax tree, with macros recognized. Raises ``CelCompileError`` in cel-go's words."""
     if len(source) > _LONGEST_REMEMBERED:
         return _parsed(source)
-    try:
-        tree: Node = pickle.loads(_pickled(source))  # noqa: S301  # made below
-    except RecursionError:
-        # pickle calls itself more often than anything else that is done with a tree.
-        return _parsed(source)
+    tree: Node = pickle.loads(_pickled(source))  # noqa: S301  # made below
     return tree
 
 

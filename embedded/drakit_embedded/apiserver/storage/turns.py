@@ -36,34 +36,23 @@ class Turns:
 
     async def take(self, write: Callable[[], T], size: int, kind: str = "") -> T:
         """Run a write that reads, builds and stores about ``size`` bytes of a kind, in its turn."""
+        work = partial(self._measured, write, kind) if kind and size < LONG_BYTES else write
         if not self._is_long(size, kind) and not self._lock.locked():
-            return self._measured(write, kind)
+            return work()
         async with self._lock:
-            if not self._is_long(size, kind):
-                return self._measured(write, kind)
-            if size < LONG_BYTES:
-                write = partial(self._measured_beside, write, kind)
-            return await self._thread.run_to_the_end(write)
+            return await self._thread.run_to_the_end(work) if self._is_long(size, kind) else work()
 
     def _is_long(self, size: int, kind: str) -> bool:
         return size >= LONG_BYTES or kind in self._costly
 
     def _measured(self, write: Callable[[], T], kind: str) -> T:
-        began = time.perf_counter()
-        try:
-            return write()
-        finally:
-            if kind and time.perf_counter() - began >= _LONG_SECONDS:
-                self._costly.add(kind)
-
-    def _measured_beside(self, write: Callable[[], T], kind: str) -> T:
-        """Run a write in the thread, where only its own time counts, not that of the event loop beside it."""
+        """Run a write; what counts is the time of its own thread, not that of the event loop beside it."""
         began = time.thread_time()
         try:
             return write()
         finally:
-            if time.thread_time() - began < _LONG_SECONDS:
-                self._costly.discard(kind)
+            is_costly = time.thread_time() - began >= _LONG_SECONDS
+            (self._costly.add if is_costly else self._costly.discard)(kind)
 
     async def close(self) -> None:
         """Wait for the write under way; there are no more."""

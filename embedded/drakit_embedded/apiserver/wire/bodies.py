@@ -7,6 +7,7 @@ third is in ``scheme.structures``.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -149,10 +150,7 @@ def check_type(value: Any) -> None:
         return
     if not isinstance(value, dict):
         raise gojson.JsonError(f"json: cannot unmarshal {gojson.name_of(value)} into Go value of type {_META}")
-    for field, found, _ in gojson.pairs(value):
-        name = _TYPE_FIELDS.get(field.lower())
-        if name is None:
-            continue
+    for name, found in _type_fields(value):
         if not isinstance(found, str | None):
             raise gojson.JsonError(
                 f"json: cannot unmarshal {gojson.name_of(found)} into Go struct field .{name} of type string"
@@ -164,11 +162,15 @@ def check_type(value: Any) -> None:
 def type_said(obj: Object) -> tuple[str, str]:
     """Return kind and apiVersion of a body; as in Go, the last one counts, and the names may be in any case."""
     said = {"kind": "", "apiVersion": ""}
+    said.update((name, found) for name, found in _type_fields(obj) if found is not None)
+    return said["kind"], said["apiVersion"]
+
+
+def _type_fields(obj: Object) -> Iterator[tuple[str, Any]]:
     for field, found, _ in gojson.pairs(obj):
         name = _TYPE_FIELDS.get(field.lower())
-        if name and found is not None:
-            said[name] = found
-    return said["kind"], said["apiVersion"]
+        if name is not None:
+            yield name, found
 
 
 def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:

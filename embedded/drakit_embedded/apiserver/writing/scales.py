@@ -13,6 +13,7 @@ from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.custom import scale_rules
 from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.definitions import Scale
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Cause, StatusError
 from drakit_embedded.apiserver.storage.store import Key, Record
@@ -34,13 +35,11 @@ def scale(served: Served, record: Record, *, absent: int | None = None) -> Objec
     Raises:
         StatusError: 500 for a custom resource whose replicas are no number, or are absent where they must not be.
     """
-    obj, definition = served.stored(record), served.kind.definition
-    if definition is None:
+    obj, paths = served.stored(record), _paths(served.kind)
+    if paths is None:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         wanted, there, selector = spec.get("replicas"), status.get("replicas"), selector_texts.printed(_selector(spec))
         return _scale(obj["metadata"], wanted, {"replicas": there or 0, "selector": selector})
-    paths = definition.versions[served.kind.version].scale
-    assert paths is not None
     try:
         wanted, there = scale_rules.number(obj, paths.replicas), scale_rules.number(obj, paths.status_replicas)
         selector = scale_rules.text(obj, paths.selector) if paths.selector else ""
@@ -136,7 +135,7 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
 
 def _check(kind: Kind, name: str, replicas: int) -> None:
     """Check the wanted replicas; those of a custom resource are checked with the whole object."""
-    paths = kind.definition.versions[kind.version].scale if kind.definition is not None else None
+    paths = _paths(kind)
     if paths is not None and replicas == _UNSET:
         raise statuses.bad_request(f"the spec replicas field {quote(paths.paths[0])} cannot be empty")
     if paths is None and replicas < 0:
@@ -183,8 +182,13 @@ def refuse_apply(served: Served, record: Record, config: Object, writer: Writer,
     return StatusError(500, "", f"failed to convert new object ({where}) to proper version: {why}")
 
 
+def _paths(kind: Kind) -> Scale | None:
+    """Find where a custom resource has what its Scale shows; None for a built-in kind."""
+    return kind.definition.versions[kind.version].scale if kind.definition is not None else None
+
+
 def _path(kind: Kind) -> tuple[str, ...]:
-    paths = kind.definition.versions[kind.version].scale if kind.definition is not None else None
+    paths = _paths(kind)
     return paths.replicas if paths is not None else scaling.PATH
 
 

@@ -56,9 +56,9 @@ def _told() -> dict[str, Iterable[Step] | tuple[list[Step], Object]]:
         "types:objects": _with_things(_typed_objects()),
         "scales:replaced": _with_things(_scaled()),
         "scales:of nothing": _with_things(_scaled_from_nothing()),
-        "replies:admission": _admitting(),
-        "replies:types": _typing("v1"),
-        "replies:types of v1beta1": _typing("v1beta1"),
+        "replies:admission": _admitting(replies.ADMISSION_REPLIES),
+        "replies:types": _admitting(replies.TYPED_REPLIES),
+        "replies:types of v1beta1": _admitting(replies.TYPED_REPLIES, version="v1beta1"),
         "replies:admission of updates": _admitting_updates(),
         "replies:admission of definitions": _admitting_definitions(),
         "replies:conversion": _converting(),
@@ -102,14 +102,7 @@ def _numbers_in_rules() -> list[Step]:
         for text in (f'{{"spec":{{"{field}":{number}}}}}' for field in values):
             told.append(_write("POST", text, query=_DRY))
             told.append(_write("PATCH", text, kind=texts.MERGE, query=_DRY))
-            told.append(
-                _write(
-                    "PATCH",
-                    f'{{"apiVersion":"$id.example.com/v1","kind":"Thing",{text[1:]}',
-                    kind=texts.APPLY,
-                    query=_APPLIED,
-                )
-            )
+            told.append(_apply(text))
     return [*told, *stages.removed(definition)]
 
 
@@ -140,17 +133,18 @@ def _write(method: str, text: str, *, name: str = "x", kind: str = "", below: st
     return {"method": method, "path": path + query, "raw": text, **headers}
 
 
+def _apply(text: str) -> Step:
+    """Apply a configuration of the object ``o``, which does not say of which type it is."""
+    typed = f'{{"apiVersion":"$id.example.com/v1","kind":"Thing",{text[1:]}'
+    return _write("PATCH", typed, kind=texts.APPLY, query=_APPLIED)
+
+
 def _numbers_of_objects() -> Iterator[Step]:
     for number in texts.ODD_NUMBERS:
         for text in (f'{{"spec":{{"a":{number}}}}}', f'{{"spec":{{"i":{number}}}}}', f'{{"spec":{{"n":{number}}}}}'):
             yield _write("POST", text, query=_DRY)
             yield _write("PATCH", text, kind=texts.MERGE, query=_DRY)
-            yield _write(
-                "PATCH",
-                f'{{"apiVersion":"$id.example.com/v1","kind":"Thing",{text[1:]}',
-                kind=texts.APPLY,
-                query=_APPLIED,
-            )
+            yield _apply(text)
         yield _write("PATCH", f'[{{"op":"add","path":"/spec/a","value":{number}}}]', kind=texts.OPERATIONS, query=_DRY)
         yield _write("PATCH", f'[{{"op":"test","path":"/spec/i","value":{number}}}]', kind=texts.OPERATIONS, query=_DRY)
         yield _write("POST", f'{{"metadata":{{"name":"x","labels":{{"a":{number}}}}}}}', query=_DRY)
@@ -167,8 +161,7 @@ def _repeated_in_objects() -> Iterator[Step]:
         # A real server warns twice of what a JSON patch repeats.
         operation = f'[{{"op":"add","path":"/spec","value":{text}}}]'
         yield _write("PATCH", operation, kind=texts.OPERATIONS, query=f"{_DRY}&fieldValidation=Ignore")
-        typed = f'{{"apiVersion":"$id.example.com/v1","kind":"Thing",{text[1:]}'
-        yield _write("PATCH", typed, kind=texts.APPLY, query=_APPLIED)
+        yield _apply(text)
 
 
 def _patched_definitions() -> list[Step]:
@@ -227,8 +220,7 @@ def _objects_with_metadata() -> Iterator[Step]:
         named = json.dumps({"name": "x", **json.loads(metadata)})
         yield _write("POST", f'{{"metadata":{named}}}', query=_DRY)
         yield _write("PATCH", f'{{"metadata":{metadata}}}', kind=texts.MERGE, query=_DRY)
-        applied = f'{{"apiVersion":"$id.example.com/v1","kind":"Thing","metadata":{metadata}}}'
-        yield _write("PATCH", applied, kind=texts.APPLY, query=_APPLIED)
+        yield _apply(f'{{"metadata":{metadata}}}')
 
 
 def _sent_otherwise(method: str, path: str, text: str) -> Iterator[Step]:
@@ -288,23 +280,11 @@ def _patch(path: str, text: str, kind: str) -> Step:
     return {"method": "PATCH", "path": path, "raw": text, "headers": {"Content-Type": kind}}
 
 
-def _admitting() -> tuple[list[Step], Object]:
-    """Tell of a webhook that answers to each object otherwise."""
-    hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
-    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(replies.ADMISSION_REPLIES)}
-    asked = [
-        {**_write("POST", '{"spec":{"i":1}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
-    ]
-    definition = _of_things()
-    told, hooks = _admitted(stages.defined(definition), hook, asked, scripts)
-    return [*told, *stages.removed(definition)], hooks
-
-
-def _typing(version: str) -> tuple[list[Step], Object]:
-    """Tell of a webhook, asked in a version of the review, whose replies say of which type they are, or do not."""
+def _admitting(given: Iterable[str], *, version: str = "v1") -> tuple[list[Step], Object]:
+    """Tell of a webhook, asked in a version of the review, that answers to each object otherwise."""
     hook = stages.webhook("a", "$id", "$id.example.com", "things", timeout=10)
     hook["admissionReviewVersions"] = [version]
-    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(replies.TYPED_REPLIES)}
+    scripts = {f"o{number}": {"filled": text} for number, text in enumerate(given)}
     asked = [
         {**_write("POST", '{"spec":{"i":1}}', name=name), "reply": script["filled"]} for name, script in scripts.items()
     ]
