@@ -26,12 +26,13 @@ from tests.vectors.record.apiserver import stored_sizes as stored_size_answers
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 from tests.vectors.record.apiserver.defaulting import answers as defaulting_answers
 from tests.vectors.record.apiserver.told import (
-    autoscalers_answers,
+    autoscalers_stories,
     conversions_answers,
     extensions_answers,
     fields_answers,
     services_answers,
-    writes_answers,
+    staged_answers,
+    writes_stories,
 )
 from tests.vectors.record.go_answers import Recorder
 from tests.vectors.record.outcome import Outcome
@@ -66,10 +67,15 @@ PARTS = (
     *(_served(f"api/{file}", partial(answers.asked_again, file)) for file in exchanges.OF_SERVER),
     _served(f"api/{conventions.FILE}", conventions_answers.asked_again),
     _served(f"api/{managed_fields.FILE}", fields_answers.asked_again),
-    _served(f"api/{writes.FILE}", writes_answers.asked_again),
+    _served(
+        f"api/{writes.FILE}", partial(staged_answers.asked_again, writes.Stage, writes.recorded, writes_stories.made)
+    ),
     _served(f"api/{conversions.FILE}", conversions_answers.asked_again),
     _served(f"api/{services.FILE}", services_answers.asked_again),
-    _served(f"api/{autoscalers.FILE}", autoscalers_answers.asked_again),
+    _served(
+        f"api/{autoscalers.FILE}",
+        partial(staged_answers.asked_again, autoscalers.Stage, autoscalers.recorded, autoscalers_stories.made),
+    ),
     *(_served(f"api/{access.file_of(part)}", partial(access_answers.asked_again, part)) for part in access.FILES),
     _served(f"api/{defaulted.FILE}", defaulting_answers.asked_again),
     _served(f"api/{stored_sizes.FILE}", stored_size_answers.asked_again),
