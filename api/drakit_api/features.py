@@ -22,6 +22,7 @@ Version = tuple[int, int]
 OLDEST_EMULATED = "1.34"
 NEWEST_EMULATED = "1.37"
 MIXINS_GATE = "DRAResourceSliceMixins"  # ResourceSlices with spec.mixins, stored as they are
+PATCHES_GATE = "DRAAdminControlledDeviceAttributes"  # ResourceSlicePatches, which change attributes of devices
 _GLOBAL = {"AllAlpha": "ALPHA", "AllBeta": "BETA"}
 _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE = {"0", "f", "F", "FALSE", "false", "False"}
@@ -114,7 +115,7 @@ _SPECS: dict[str, tuple[Spec, ...]] = {
 }
 
 # Gates that no Kubernetes component knows. AllAlpha leaves them alone: it means what it means there.
-_KIT_SPECS: dict[str, tuple[Spec, ...]] = {MIXINS_GATE: (_alpha(34),)}
+_KIT_SPECS: dict[str, tuple[Spec, ...]] = {PATCHES_GATE: (_alpha(34),), MIXINS_GATE: (_alpha(34),)}
 
 _DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),

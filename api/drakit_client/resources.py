@@ -75,6 +75,10 @@ CUSTOM_RESOURCE_DEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
 DEVICE_TAINT_RULES = Resource("resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule", namespaced=False)
+# drakit's own kind, a CustomResourceDefinition (drakit_api.slice_patches).
+RESOURCE_SLICE_PATCHES = Resource(
+    "resource.drakit.dev", "v1alpha3", "resourceslicepatches", "ResourceSlicePatch", namespaced=False
+)
 
 BY_KIND = {resource.kind: resource for resource in [*globals().values()] if isinstance(resource, Resource)}
 """Every kind above by its name, for manifests that name their kind."""

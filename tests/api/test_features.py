@@ -163,11 +163,15 @@ def test_all_alpha_needs_what_alpha_gates_depend_on() -> None:
 
 
 def test_the_gates_of_the_kit_are_its_own() -> None:
-    mixins = next(gate for gate in FeatureGates("1.34").known() if gate.kit_only)
-    assert (mixins.name, mixins.enabled) == ("DRAResourceSliceMixins", False)
-    all_alpha = FeatureGates("1.37", {"AllAlpha": True, "GenericWorkload": True})
-    assert not all_alpha.enabled("DRAResourceSliceMixins")
-    assert FeatureGates("1.34", {"DRAResourceSliceMixins": True}).enabled("DRAResourceSliceMixins")
+    own = [gate.name for gate in FeatureGates("1.34").known() if gate.kit_only]
+    assert own == ["DRAAdminControlledDeviceAttributes", "DRAResourceSliceMixins"]
+
+
+@pytest.mark.parametrize("name", ["DRAAdminControlledDeviceAttributes", "DRAResourceSliceMixins"])
+def test_a_gate_of_the_kit_is_on_only_where_it_is_named(name: str) -> None:
+    assert not FeatureGates("1.34").enabled(name)
+    assert not FeatureGates("1.37", {"AllAlpha": True, "GenericWorkload": True}).enabled(name)
+    assert FeatureGates("1.34", {name: True}).enabled(name)
 
 
 def test_asking_for_a_gate_that_is_none_is_an_error() -> None:

@@ -1,0 +1,8 @@
+"""ResourceSlicePatch: how administrators change what devices look like to the scheduler.
+
+Kubernetes has no such kind: seed 002 proposed it, and DeviceTaintRule came instead. It is a CustomResourceDefinition in
+a group of the project, so that every API server can serve it.
+
+- ``manifest.yaml``: the definition, and roles for those who write, read and apply patches;
+- ``definition``: that file as objects, and what a server would refuse of a patch by it.
+"""
