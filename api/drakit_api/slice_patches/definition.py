@@ -101,6 +101,8 @@ def _judged(patch: Object) -> Iterator[str | FieldError]:
     except DecodeError as error:
         yield str(error)
         return
+    # The path of a request has no namespace, and so the object gets none.
+    patch["metadata"].pop("namespace", None)
     unknown += pruning.prune(patch, _schema(), is_root=True)
     drop_nulls(patch, _schema())
     yield from (f"unknown field {quote(path)}" for path in unknown)

@@ -43,9 +43,10 @@ def test_valid_patches(devices: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("devices", "complaint"),
     [
-        ({"attributes": {"tier": {"int": 1}}}, "spec.devices.attributes: Invalid value: each name must be a domain"),
-        ({"attributes": {"a/b": {}}}, "spec.devices.attributes.a/b: Invalid value"),
-        ({"attributes": {"a/b": {"int": 1, "bool": True}}}, "spec.devices.attributes.a/b: Too many: 2"),
+        ({"attributes": {"tier": {"int": 1}}}, "spec.devices.attributes: Invalid value: must be a domain and a C"),
+        ({"attributes": {"a/b": {}}}, "spec.devices.attributes[a/b]: Invalid value: must have exactly one of bool, "),
+        ({"attributes": {"a/b": {"int": 1, "bool": True}}}, "spec.devices.attributes[a/b]: Invalid value: must have"),
+        ({"attributes": {"a/b": None}}, 'to remove one, write {"null": {}}'),
         ({"capacity": {"a/b": {}}}, "spec.devices.capacity.a/b.value: Required value"),
         ({"capacity": {"a/b": {"value": "much"}}}, 'spec.devices.capacity.a/b.value: Invalid value: "much"'),
         (

@@ -16,6 +16,7 @@ from tests.vectors import (
     exchanges,
     managed_fields,
     services,
+    slice_patches,
     stored_sizes,
     writes,
 )
@@ -30,6 +31,7 @@ from tests.vectors.record.apiserver.told import (
     conversions_answers,
     extensions_answers,
     fields_answers,
+    patch_stories,
     services_answers,
     staged_answers,
     writes_stories,
@@ -87,6 +89,7 @@ PARTS = (
     _of_go("api/texts", Recorder("texts")),
     _served(extensions_answers.FILE, extensions_answers.asked_again),
     _served(extensions_answers.CORNERS, extensions_answers.corners_asked_again),
+    _served(slice_patches.FILE, patch_stories.asked_again),
     _served("cel/admission", selectors.asked_again),
     _of_go("cel/devices", _CEL),
     _of_go("cel/language", _CEL, go_answers.language()),
