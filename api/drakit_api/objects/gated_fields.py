@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from drakit_api.features import FeatureGates
+from drakit_api.features import PATCHES_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.allocations import results
 from drakit_api.objects.device_attributes import LIST_VALUES
@@ -80,6 +80,13 @@ def drop_claim_status_fields(obj: Object, old: Object, gates: FeatureGates) -> N
 def drop_class_fields(obj: Object, old: Object | None, gates: FeatureGates) -> None:
     """Remove the fields of disabled features from a DeviceClass, in place."""
     _drop(_CLASS, obj, old, gates)
+
+
+def drop_patch_fields(obj: Object, old: Object | None, gates: FeatureGates) -> None:
+    """Remove the fields of disabled features from a ResourceSlicePatch, in place, before its schema has judged it."""
+    if old is not None and obj.get("spec") == old.get("spec"):
+        return  # what is stored may stay
+    _drop(_PATCH, obj, old, gates)
 
 
 def slice_features(obj: Object) -> list[tuple[str, ...]]:
@@ -150,6 +157,24 @@ def _one_status(claim: Object) -> list[Object]:
     return [claim.get("status") or {}]
 
 
+def _field(value: Any, name: str) -> Object:
+    """Return a field that is an object itself; nothing if it is not."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _patched(patch: Object) -> list[Object]:
+    return [_field(_field(patch, "spec"), "devices")]
+
+
+def _patched_values(field: str) -> Callable[[Object], Iterator[Object]]:
+    def values(patch: Object) -> Iterator[Object]:
+        (devices,) = _patched(patch)
+        return (value for value in _field(devices, field).values() if isinstance(value, dict))
+
+    return values
+
+
 def _filled(parts: Callable[[Object], Iterable[Any]], *names: str) -> _Fields:
     return _Fields(parts, frozenset(names), filled=True)
 
@@ -216,3 +241,10 @@ _CLAIM_STATUS = (
 )
 
 _CLASS = (_feature("DRAExtendedResource", _present(_one_spec, "extendedResourceName")),)
+
+_PATCH = (
+    _feature(PATCHES_GATE, _filled(_patched, "attributes", "capacity")),
+    _feature("DRADeviceTaints", _filled(_patched, "taints")),
+    _feature("DRAListTypeAttributes", _present(_patched_values("attributes"), *LIST_VALUES)),
+    _feature("DRAConsumableCapacity", _present(_patched_values("capacity"), "requestPolicy")),
+)

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
+from drakit_api.features import PATCHES_GATE
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import own_service
@@ -126,6 +127,8 @@ class Server:
             allocation.repair(api)
             _create_system_objects(api)
             _register_api_services(api)
+            if config.gates.enabled(PATCHES_GATE):
+                _install_patches(api)
             definitions = Definitions(api, self._watches)
             definitions.start()
             handler = Handler(
@@ -310,6 +313,13 @@ def _create_policy(store: Store, gates: Collection[str]) -> None:
             obj: Object = msgspec.json.decode(body)
             obj["metadata"] |= {"uid": metadata.new_uid(), "creationTimestamp": metadata.timestamp()}
             store.put(collection, key, obj)
+
+
+def _install_patches(api: Api) -> None:
+    # Imported here, as few servers have patches.
+    from drakit_embedded.apiserver.extending import slice_patches
+
+    slice_patches.install(api)
 
 
 def _register_api_services(api: Api) -> None:

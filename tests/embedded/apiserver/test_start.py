@@ -1,4 +1,4 @@
-"""What a start of the API server loads: nothing that only clusters with expressions, policies or webhooks need."""
+"""What a start of the API server loads: not what only clusters with expressions, policies, webhooks or patches need."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
     [
         "drakit_api.cel.compiler",
         "drakit_api.rules.validator",
+        "drakit_api.slice_patches.definition",
         "drakit_embedded.apiserver.admission.policies.validating",
         "drakit_embedded.apiserver.admission.webhooks.validating",
     ],

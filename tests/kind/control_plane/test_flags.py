@@ -29,9 +29,10 @@ def test_a_real_component_is_told_what_differs_from_its_default(behaviour: Behav
     assert arguments(behaviour.flags()) == flags
 
 
-def test_a_gate_of_the_kit_is_for_its_own_components_only() -> None:
-    with pytest.raises(ClusterError, match="feature gate DRAResourceSliceMixins exists in drakit's own components"):
-        Behaviour(version="1.37.1", gates={"DRAResourceSliceMixins": True}).flags()
+@pytest.mark.parametrize("gate", ["DRAAdminControlledDeviceAttributes", "DRAResourceSliceMixins"])
+def test_a_gate_of_the_kit_is_for_its_own_components_only(gate: str) -> None:
+    with pytest.raises(ClusterError, match=f"feature gate {gate} exists in drakit's own components"):
+        Behaviour(version="1.37.1", gates={gate: True}).flags()
 
 
 def test_one_of_ours_behaves_as_the_minor_version_that_it_is_said_to_be() -> None:

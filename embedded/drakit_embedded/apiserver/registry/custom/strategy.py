@@ -16,7 +16,7 @@ from drakit_api.structural import lists, values
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.registry.custom import decoding, scale_rules
+from drakit_embedded.apiserver.registry.custom import decoding, scale_rules, slice_patches
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme.definitions import Version
 from drakit_embedded.apiserver.scheme.kinds import Kind
@@ -34,7 +34,7 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
     """Build the strategy of a version; ``stored_form`` converts to the stored version, if that may differ."""
     rules = _Rules(version, kind)
     known = ("metadata.name", *(("metadata.namespace",) if kind.namespaced else ()), *version.selectable)
-    return Strategy(
+    strategy = Strategy(
         decode=decoding.decode,
         decode_applied=decoding.decode_applied,
         decode_changed=decoding.decode_changed,
@@ -56,6 +56,7 @@ def of(version: Version, kind: Kind, *, stored_form: Callable[[Object, Cluster],
         status_on_create=not version.has_status,
         unconditional_update=False,
     )
+    return slice_patches.gated(strategy, kind)
 
 
 def _as_merged(obj: Object, _: Kind) -> Object:
