@@ -55,6 +55,9 @@ REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
 CONTROLLER_REVISIONS = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
+CLUSTER_ROLE_BINDINGS = Resource(
+    "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
+)
 VALIDATING_POLICIES = Resource(
     "admissionregistration.k8s.io",
     "v1",

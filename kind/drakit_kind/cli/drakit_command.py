@@ -39,6 +39,9 @@ _COMMANDS = {
         "explain",
         "Say why a claim or pod of a cluster gets no devices, and what would help.",
     ),
+    "install": Elsewhere(
+        "drakit_allocator.cli.install_command", "install", "Install API kinds of drakit's own into a cluster."
+    ),
     "apiserver": Elsewhere("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers."),
     "kubelet": Elsewhere(
         "drakit_embedded.kubelet_command",
