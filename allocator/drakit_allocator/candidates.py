@@ -207,7 +207,7 @@ class Situation:
                 return Obstacle.PARTITIONS
             if request.kind.draws_counters and self._is_short(device, pool):
                 return Obstacle.COUNTERS
-        if self.features.device_taints and (device.content.taints or device.rule_taints):
+        if self.features.device_taints and (device.content.taints or device.added_taints):
             tolerations = request.spec.get("tolerations") or ()
             if first_untolerated(device, tolerations) is not None:
                 return Obstacle.TAINTS

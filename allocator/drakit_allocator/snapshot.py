@@ -1,4 +1,4 @@
-"""What the allocator knows of the cluster: slices, device classes and taint rules, kept up to date by events."""
+"""What the allocator knows of the cluster: slices, classes, taint rules and patches, kept up to date by events."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.defects import Defect
-from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.selectors import expressions_of
-from drakit_allocator.devices.taints import ruled_positions
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.overlays.overlay import Overlay
 from drakit_allocator.pools.pools import SliceIndex
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.results.answers import Answers
 from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.slice_patches.patch import DeviceFilter
 
 
 class Snapshot:
     """Objects by name. Given objects are kept and never changed.
 
-    A slice or rule that changes is taken in at once, in time proportional to its own size; nothing is rebuilt per pod.
+    A slice that changes is taken in at once, in time proportional to its own size. What rules and patches select is
+    found out when somebody looks at a pool that they may concern; nothing is rebuilt per pod.
     """
 
     def __init__(
@@ -30,18 +31,21 @@ class Snapshot:
         slices: Iterable[ReadOnlyObject] = (),
         classes: Iterable[ReadOnlyObject] = (),
         taint_rules: Iterable[ReadOnlyObject] = (),
+        patches: Iterable[ReadOnlyObject] = (),
     ) -> None:
         self.features = features
-        self.slices = SliceIndex(features)
+        self.classes: dict[str, ReadOnlyObject] = {}
+        self.overlay = Overlay(features, self.classes, self._reconsider)
+        self.slices = SliceIndex(features, self.overlay)
         self.pools: Callable[[Node], Sequence[PoolView]] = self.slices.pools  # as a node sees them
         self.answers = Answers()
-        self.classes: dict[str, ReadOnlyObject] = {}
-        self._taint_rules: dict[str, ReadOnlyObject] = {}
         self._under: dict[frozenset[Defect], Snapshot] = {}
-        for rule in taint_rules:
-            self._taint_rules[rule["metadata"]["name"]] = rule
         for device_class in classes:
             self.put_class(device_class)
+        for rule in taint_rules:
+            self.put_taint_rule(rule)
+        for patch in patches:
+            self.put_patch(patch)
         for resource_slice in slices:
             self.put_slice(resource_slice)
 
@@ -56,9 +60,7 @@ class Snapshot:
 
     def put_slice(self, resource_slice: ReadOnlyObject) -> None:
         """Add or replace a ResourceSlice."""
-        published = self.slices.put(resource_slice)
-        if published is not None:
-            self._taint(published)
+        self.slices.put(resource_slice)
 
     def remove_slice(self, name: str) -> None:
         """Forget a ResourceSlice."""
@@ -66,24 +68,33 @@ class Snapshot:
 
     def put_class(self, device_class: ReadOnlyObject) -> None:
         """Add or replace a DeviceClass."""
-        self.classes[device_class["metadata"]["name"]] = device_class
+        name = device_class["metadata"]["name"]
+        self.classes[name] = device_class
+        self.overlay.class_changed(name)
 
     def remove_class(self, name: str) -> None:
         """Forget a DeviceClass."""
-        self.classes.pop(name, None)
+        if self.classes.pop(name, None) is not None:
+            self.overlay.class_changed(name)
 
     def put_taint_rule(self, rule: ReadOnlyObject) -> None:
         """Add or replace a DeviceTaintRule."""
-        name = rule["metadata"]["name"]
-        touched = [self._taint_rules[name]] if name in self._taint_rules else []
-        self._taint_rules[name] = rule
-        self._taint_again([*touched, rule])
+        self.overlay.put_rule(rule)
 
     def remove_taint_rule(self, name: str) -> None:
         """Forget a DeviceTaintRule."""
-        rule = self._taint_rules.pop(name, None)
-        if rule is not None:
-            self._taint_again([rule])
+        self.overlay.remove_rule(name)
+
+    def put_patch(self, patch: ReadOnlyObject) -> None:
+        """Add or replace a ResourceSlicePatch."""
+        self.overlay.put_patch(patch)
+
+    def remove_patch(self, name: str) -> None:
+        """Forget a ResourceSlicePatch."""
+        self.overlay.remove_patch(name)
+
+    def _reconsider(self, wanted: DeviceFilter) -> None:
+        self.slices.reconsider(wanted)
 
     def warm_up(self, nodes: Iterable[Node], allocated: AllocatedState) -> None:
         """Look ahead at nodes of which something has changed; whoever comes first would do it otherwise.
@@ -97,19 +108,6 @@ class Snapshot:
                 pool.occupation(allocated)
                 for one in expressions:
                     pool.selection(one).is_clean()
-
-    def _taint_again(self, rules: list[ReadOnlyObject]) -> None:
-        for published in self.slices.slices():
-            if any(any(True for _ in ruled_positions(rule, published)) for rule in rules):
-                self._taint(published)
-                self.slices.retainted(published)
-
-    def _taint(self, published: PublishedSlice) -> None:
-        taints: dict[int, tuple[ReadOnlyObject, ...]] = {}
-        for rule in self._taint_rules.values() if self.features.device_taints else ():
-            for position in ruled_positions(rule, published):
-                taints[position] = (*taints.get(position, ()), rule["spec"]["taint"])
-        published.rule_taints = taints
 
 
 def _expressions(device_class: ReadOnlyObject) -> tuple[str, ...]:

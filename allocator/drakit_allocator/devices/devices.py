@@ -6,6 +6,7 @@ for one that it takes.
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 from drakit_allocator.devices.capacity import Limits
 from drakit_allocator.devices.columns import AttributeValue, Column, attribute_of, column_of
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, PublishedCounters, counters_of
-from drakit_allocator.devices.traits import Traits, traits_of
+from drakit_allocator.devices.traits import Traits, capacities_of, traits_of
+from drakit_api.slice_patches.patch import SlicePatch
 
 DeviceID = tuple[str, str, str]  # driver, pool, device
 PoolID = tuple[str, str]  # driver, pool
@@ -105,9 +107,9 @@ class Device:
         return "/".join(self.id)
 
     @property
-    def rule_taints(self) -> tuple[Mapping[str, Any], ...]:
-        """The taints that DeviceTaintRules give it."""
-        return self.slice.rule_taints.get(self.position, ())
+    def added_taints(self) -> tuple[Mapping[str, Any], ...]:
+        """The taints that DeviceTaintRules and patches give it."""
+        return self.slice.added_taints.get(self.position, ())
 
     def node_selection(self) -> tuple[str | None, bool, Mapping[str, Any] | None]:
         """Return ``nodeName``, ``allNodes`` and ``nodeSelector`` of the device: its own, or those of its slice."""
@@ -115,13 +117,41 @@ class Device:
         return spec.get("nodeName"), bool(spec.get("allNodes")), spec.get("nodeSelector")
 
 
+class Changed:
+    """What is different about a slice as the allocator sees it. Slices of which it is the same share one object.
+
+    ``attributes`` are the columns that are new; of others those are left that ``attribute_names`` has. ``patches``: the
+    ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
+    """
+
+    __slots__ = ("__weakref__", "added_taints", "attribute_names", "attributes", "patches", "spoiled", "traits")
+
+    def __init__(
+        self,
+        attribute_names: tuple[str, ...],
+        attributes: Mapping[str, Column[AttributeValue | None]],
+        spoiled: tuple[str, ...],
+        traits: Column[Traits],
+        added_taints: Mapping[int, tuple[Mapping[str, Any], ...]],
+        patches: tuple[tuple[SlicePatch, int], ...],
+    ) -> None:
+        self.attribute_names = attribute_names
+        self.attributes = attributes
+        self.spoiled = spoiled
+        self.traits = traits
+        self.added_taints = added_taints
+        self.patches = patches
+
+
 class PublishedSlice:
     """A ResourceSlice, read once. Compared by identity: a changed slice is a new object."""
 
     __slots__ = (
         "_devices",
+        "added_taints",
         "attribute_names",
         "attributes",
+        "change",
         "counters",
         "generation",
         "is_selected_per_device",
@@ -129,7 +159,6 @@ class PublishedSlice:
         "names",
         "node_name",
         "pool",
-        "rule_taints",
         "skip_node_operations",
         "slice_count",
         "spec",
@@ -157,7 +186,8 @@ class PublishedSlice:
         self.attribute_names = tuple(self.attributes)
         self.spoiled = tuple([name for name, column in self.attributes.items() if column.has_problem])
         self.uses_compatibility_groups = _uses_groups(self.traits)
-        self.rule_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position
+        self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position
+        self.change: Changed | None = None  # what administrators have made of it, if this is not as published
         self._devices: dict[int, Device] = {}
 
     def __len__(self) -> int:
@@ -173,6 +203,25 @@ class PublishedSlice:
         if found is None:
             found = self._devices[position] = Device(self, position)
         return found
+
+    @property
+    def all_spoiled(self) -> Spoiled:
+        """What of its devices may make every selector fail."""
+        return Spoiled(self.spoiled, capacities_of(self.traits).has_problem)
+
+    def changed(self, change: Changed) -> PublishedSlice:
+        """Return the slice as it looks with a change; all else is shared."""
+        other = copy.copy(self)
+        other.attributes = {
+            name: change.attributes.get(name) or self.attributes[name] for name in change.attribute_names
+        }
+        other.attribute_names = change.attribute_names
+        other.spoiled = change.spoiled
+        other.traits = change.traits
+        other.added_taints = change.added_taints
+        other.change = change
+        other._devices = {}
+        return other
 
     @property
     def devices(self) -> tuple[Device, ...]:

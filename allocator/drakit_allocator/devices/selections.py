@@ -161,12 +161,8 @@ _SCHEMAS: OneOfEach[_SliceSchemas, Schema] = OneOfEach()
 
 def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
     """Return the schema of these slices in this order."""
-    parts = tuple([(one.pool[0], one.attribute_names, _spoiled(one), len(one)) for one in slices])
+    parts = tuple([(one.pool[0], one.attribute_names, one.all_spoiled, len(one)) for one in slices])
     return _SCHEMAS.of(parts, Schema, parts)
-
-
-def _spoiled(published: PublishedSlice) -> Spoiled:
-    return Spoiled(published.spoiled, capacities_of(published.traits).has_problem)
 
 
 def _part(driver: str, names: tuple[str, ...], spoiled: Spoiled, expressions: tuple[str, ...]) -> _Part:
@@ -190,6 +186,12 @@ def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: _P
         found = Selection(part.readings, columns, capacities if part.reads_capacity else None, among)
         remember(host.memory, key, found)
     return found
+
+
+def slice_selection(published: PublishedSlice, expressions: tuple[str, ...], among: int) -> Selection:
+    """Return the devices ``among`` those of a slice that satisfy the expressions, shared as those of pools are."""
+    (part,) = schema_of((published,)).plan(expressions).parts
+    return _selection(published, expressions, part, among)
 
 
 class PoolSelection:

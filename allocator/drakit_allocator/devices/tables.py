@@ -23,8 +23,8 @@ class Table:
         self.names: Column[str] = joined([one.names for one in slices]) if slices else _EMPTY
         self.traits: Column[Traits] = joined([one.traits for one in slices]) if slices else _EMPTY
         self.devices: Sequence[Device] = _Devices(slices)
-        # The taints that DeviceTaintRules give to devices; where these change, the pool gets another table.
-        self.rule_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = _rule_taints(slices)
+        # The taints that administrators give to devices.
+        self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = _added_taints(slices)
         self._columns: dict[str, Column[AttributeValue | None]] = {}
 
     @cached_property
@@ -50,11 +50,11 @@ class Table:
         return mask
 
 
-def _rule_taints(slices: Iterable[PublishedSlice]) -> dict[int, tuple[Mapping[str, Any], ...]]:
+def _added_taints(slices: Iterable[PublishedSlice]) -> dict[int, tuple[Mapping[str, Any], ...]]:
     found: dict[int, tuple[Mapping[str, Any], ...]] = {}
     start = 0
     for one in slices:
-        for position, taints in one.rule_taints.items():
+        for position, taints in one.added_taints.items():
             found[start + position] = taints
         start += len(one)
     return found

@@ -1,15 +1,13 @@
-"""Device taints, from slices and from DeviceTaintRules, and whether a request tolerates them (KEP-5055).
+"""Whether a request tolerates the taints of a device, those that administrators add included (KEP-5055).
 
-Semantics: ``taintPreventsAllocation`` of the structured allocator and ``resourceslice/tracker`` of
-dynamic-resource-allocation 0.37.1.
+Semantics: ``taintPreventsAllocation`` of the structured allocator of dynamic-resource-allocation 0.37.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from drakit_allocator.devices.devices import Device, PublishedSlice
+from drakit_allocator.devices.devices import Device
 from drakit_api.core.tolerations import Taint, Toleration, is_tolerated
 
 _PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not known, prevent nothing
@@ -17,7 +15,7 @@ _PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not know
 
 def first_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Taint | None:
     """Return the first taint that keeps a request with these tolerations from getting the device; None if none does."""
-    return untolerated((*device.content.taints, *device.rule_taints), tolerations)
+    return untolerated((*device.content.taints, *device.added_taints), tolerations)
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
@@ -27,17 +25,3 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
         if taint.get("effect") in _PREVENTING and not is_tolerated(taint, tolerations):
             return taint
     return None
-
-
-def ruled_positions(rule: Mapping[str, Any], published: PublishedSlice) -> Iterable[int]:
-    """Return the positions of the devices that a DeviceTaintRule taints. A rule without selector taints none."""
-    selector = rule["spec"].get("deviceSelector")
-    if selector is None:
-        return ()
-    wanted = (selector.get("driver"), selector.get("pool"))
-    if not all(want is None or want == have for want, have in zip(wanted, published.pool, strict=True)):
-        return ()
-    name = selector.get("device")
-    if name is None:
-        return range(len(published))
-    return (position for position, have in enumerate(published.names.values) if have == name)

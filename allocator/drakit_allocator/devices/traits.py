@@ -17,6 +17,7 @@ import msgspec
 from drakit_allocator.devices.capacity import Limits, parse_limits
 from drakit_allocator.devices.columns import Column, OneOfEach, column_of
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, parse_consumption
+from drakit_api.objects.device_attributes import published_names
 from drakit_api.quantity import Quantity, QuantityError
 
 _numbers = itertools.count(1)
@@ -92,6 +93,15 @@ def _traits_of(spec: Mapping[str, Any]) -> Traits:
     encoded = msgspec.json.encode(spec)
     # A copy of its own: traits outlive the slice they were read from, which is not to be kept for their sake.
     return _TRAITS.of(_digest(encoded), lambda: Traits(msgspec.json.decode(encoded)))
+
+
+def with_capacity(traits: Traits, values: Mapping[str, Mapping[str, Any]], driver: str) -> Traits:
+    """Return the same traits with capacities replaced by others of these fully qualified names."""
+    capacity = dict(traits.capacity.spec)
+    for name, value in values.items():
+        for there in [one for one in published_names(name, driver) if one in capacity] or [name]:
+            capacity[there] = value
+    return _traits_of({**traits.spec, "capacity": capacity})
 
 
 def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = False) -> Column[Traits]:

@@ -15,7 +15,7 @@ from drakit_allocator.devices.remembered_values import derived
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.pools.views import PoolView
 from drakit_api.cel import CelCompileError, CelError
-from drakit_api.objects.device_attributes import LIST_VALUES
+from drakit_api.objects.device_attributes import LIST_VALUES, published_names
 
 _SCALARS = ("string", "int", "bool", "version")
 _ELEMENT = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}
@@ -71,12 +71,8 @@ class Attribute:
         return [compared[one] for one in published]
 
     def names(self, driver: str) -> tuple[str, ...]:
-        """Return the names under which it may be published, the preferred one first.
-
-        That is the qualified one; in the driver's own domain, one may be published unqualified.
-        """
-        domain, slash, identifier = self.name.partition("/")
-        return (self.name, identifier) if slash and domain == driver else (self.name,)
+        """Return the names under which it may be published, the preferred one first: that is the qualified one."""
+        return published_names(self.name, driver)
 
     def of_value(self, published: AttributeValue | None) -> Value | None:
         """Convert a published value to the form in which it is compared."""

@@ -17,7 +17,9 @@ from drakit_allocator.devices.traits import Traits
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.overlays.overlay import Overlay, Seen
 from drakit_allocator.pools.views import PoolView as PoolView
+from drakit_api.slice_patches.patch import DeviceFilter
 
 _Key = TypeVar("_Key", PoolID, str)
 
@@ -39,20 +41,67 @@ def gates_missing(one: PublishedSlice, features: Features) -> tuple[str, ...]:
 
 
 class _Pool:
-    """All slices of one pool, of any generation and for any node, in the order in which they were first seen."""
+    """All slices of one pool, of any generation and for any node, in the order in which they were first seen.
 
-    def __init__(self, pool_id: PoolID, features: Features) -> None:
+    ``published`` are as their driver has made them, ``slices`` as administrators make them look, once ``view`` is
+    called.
+    """
+
+    def __init__(self, pool_id: PoolID, features: Features, overlay: Overlay) -> None:
         self.id = pool_id
         self.features = features
-        self.slices: dict[str, PublishedSlice] = {}
+        self.published: dict[str, PublishedSlice] = {}
+        self.slices: dict[str, PublishedSlice] = self.published
+        self._is_stable = features.variant == "stable"
+        self._overlay = overlay
+        self._seen: dict[str, Seen] = {}
+        self._is_current = True
         self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
         self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
         # Earlier views: what they have in common with the next must not vanish in between.
         self._replaced: object = None
         self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
 
+    def put(self, one: PublishedSlice) -> None:
+        """Add or replace a slice."""
+        self.published[one.name] = one
+        self._seen.pop(one.name, None)
+        self.changed()
+
+    def remove(self, name: str) -> None:
+        """Forget a slice."""
+        del self.published[name]
+        self._seen.pop(name, None)
+        self.changed()
+
+    def reconsider(self) -> None:
+        """Look at the slices again, as what administrators say may be something else."""
+        self._is_current = False
+
+    def look(self) -> None:
+        """Look at the slices through the overlay, if anything has changed; the views stay if no slice does."""
+        if self._is_current:
+            return
+        if self._overlay.is_empty:
+            if self._seen:
+                self._seen.clear()
+                self._forget_views()
+            self.slices = self.published
+        else:
+            for name, one in self.published.items():
+                known = self._seen.get(name)
+                seen = self._seen[name] = self._overlay.seen(one, known)
+                if known is None or known.slice is not seen.slice:
+                    self._forget_views()
+            self.slices = {name: self._seen[name].slice for name in self.published}
+        self._is_current = True
+
     def changed(self) -> None:
         """Forget the views; some slice changed."""
+        self._is_current = False
+        self._forget_views()
+
+    def _forget_views(self) -> None:
         if self._views:
             self._replaced = self._views
         self._views = {}
@@ -60,6 +109,7 @@ class _Pool:
 
     def view(self, node: Node) -> PoolView | None:
         """Return the pool as the node sees it; None when it has nothing for the node or is being replaced."""
+        self.look()
         known = self._by_node.get(node.name)
         if known is not None and known[0] == node.labels:
             return known[1]
@@ -78,7 +128,7 @@ class _Pool:
 
     def _is_for_all(self, one: PublishedSlice) -> bool:
         """Tell whether the slice is for all nodes: the stable variant takes counter sets from everywhere."""
-        return self.features.variant == "stable" and bool(one.counters.sets)
+        return self._is_stable and bool(one.counters.sets)
 
     def _is_known(self, one: PublishedSlice) -> bool:
         """Tell whether the enabled features understand the slice; others are as if they did not exist."""
@@ -86,7 +136,7 @@ class _Pool:
 
     def hidden_by(self, node: Node) -> tuple[str, ...]:
         """Name the feature gates without which the node sees nothing of the pool, though there are slices for it."""
-        ignored = [one for one in self.slices.values() if not self._is_known(one) and self._targets(one, node)]
+        ignored = [one for one in self.published.values() if not self._is_known(one) and self._targets(one, node)]
         if not ignored or self.view(node) is not None:
             return ()
         return tuple(dict.fromkeys(gate for one in ignored for gate in gates_missing(one, self.features)))
@@ -164,8 +214,9 @@ def _first_duplicate(names: list[str]) -> str | None:
 class SliceIndex:
     """All ResourceSlices, by pool, kept up to date by ``put`` and ``remove``."""
 
-    def __init__(self, features: Features) -> None:
+    def __init__(self, features: Features, overlay: Overlay) -> None:
         self._features = features
+        self._overlay = overlay
         self._pools: dict[PoolID, _Pool] = {}
         self._known: dict[str, tuple[PublishedSlice, str | None]] = {}  # by slice name, with its resourceVersion
         self._on_node: dict[str, dict[PoolID, int]] = {}  # node -> pools, with the number of their slices for it
@@ -176,21 +227,29 @@ class SliceIndex:
         """Add or replace a slice; None if this resourceVersion is known already."""
         metadata = resource_slice["metadata"]
         name, version = metadata.get("name", ""), metadata.get("resourceVersion")
-        old, known_version = self._known.get(name, (None, None))
+        _, known_version = self._known.get(name, (None, None))
         if version is not None and known_version == version:
             return None
         new = PublishedSlice(resource_slice, hides_sharing=self._features.variant == "stable")
+        self.put_published(new, version)
+        return new
+
+    def put_published(self, new: PublishedSlice, version: str | None = None) -> None:
+        """Add or replace a slice that has been read."""
+        name = new.name
+        old, _ = self._known.get(name, (None, None))
         if old is not None and old.pool != new.pool:
             self.remove(name)
             old = None
-        pool = self._pools.setdefault(new.pool, _Pool(new.pool, self._features))
+        pool = self._pools.get(new.pool)
+        if pool is None:
+            pool = self._pools[new.pool] = _Pool(new.pool, self._features, self._overlay)
         if old is not None:
             self._count(pool, old, -1)
-        pool.slices[name] = new
+        pool.put(new)
         self._known[name] = (new, version)
         self._count(pool, new, 1)
-        self._changed(pool)
-        return new
+        self._look_again(pool)
 
     def remove(self, name: str) -> None:
         """Forget a slice; one that is not known is ignored."""
@@ -198,10 +257,10 @@ class SliceIndex:
         if old is None:
             return
         pool = self._pools[old.pool]
-        del pool.slices[name]
+        pool.remove(name)
         self._count(pool, old, -1)
-        self._changed(pool)
-        if not pool.slices:
+        self._look_again(pool)
+        if not pool.published:
             del self._pools[old.pool]
 
     def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
@@ -217,9 +276,8 @@ class SliceIndex:
         if not on_node:
             del self._on_node[one.node_name]
 
-    def _changed(self, pool: _Pool) -> None:
+    def _look_again(self, pool: _Pool) -> None:
         """Make all nodes that see the pool look again."""
-        pool.changed()
         if pool.id in self._shared:
             self._seen.clear()
         for node_name in pool.nodes:
@@ -232,12 +290,29 @@ class SliceIndex:
         return [(pool_id, gates) for pool_id, gates in found if gates]
 
     def slices(self) -> Iterable[PublishedSlice]:
-        """Return the slices of all pools, of any generation."""
+        """Return the slices of all pools, of any generation, as published."""
         return (one for one, _ in self._known.values())
 
-    def retainted(self, published: PublishedSlice) -> None:
-        """Forget what was remembered about a slice's pool, as taints of its devices changed."""
-        self._changed(self._pools[published.pool])
+    def reconsider(self, wanted: DeviceFilter) -> list[str]:
+        """Look again at pools that may have devices which a filter selects; return the nodes that their slices name.
+
+        Among the nodes is "" if some of the slices name none.
+        """
+        nodes: dict[str, None] = {}
+        for pool in self._pools.values():
+            if wanted.may_concern(*pool.id):
+                pool.reconsider()
+                self._look_again(pool)
+                nodes |= dict.fromkeys(pool.nodes)
+                if pool.id in self._shared:
+                    nodes[""] = None
+        return [*nodes]
+
+    def seen(self, name: str) -> PublishedSlice:
+        """Return a slice as administrators make it look. Raises ``KeyError`` for one that is not known."""
+        pool = self._pools[self._known[name][0].pool]
+        pool.look()
+        return pool.slices[name]
 
     def pools(self, node: Node) -> list[PoolView]:
         """Return the node's pools in the order in which they are tried: by driver and name, binding conditions last.

@@ -243,14 +243,14 @@ class PoolView:
         mask = 0 if self.features.partitionable_devices else self.shape.consumers.mask
         if self.features.device_taints:
             mask |= self.shape.untolerated(kind)
-            if self.table.rule_taints:
-                mask |= self._untolerated_of_rules(kind)
+            if self.table.added_taints:
+                mask |= self._untolerated_of_added(kind)
         return mask
 
-    def _untolerated_of_rules(self, kind: RequestKind) -> int:
+    def _untolerated_of_added(self, kind: RequestKind) -> int:
         return sum(
             1 << position
-            for position, taints in self.table.rule_taints.items()
+            for position, taints in self.table.added_taints.items()
             if untolerated(taints, kind.tolerations) is not None
         )
 

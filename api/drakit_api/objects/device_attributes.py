@@ -1,4 +1,4 @@
-"""What an attribute of a device may hold besides a single value, and what that means for the slice it is in.
+"""Attributes of devices: under which names they are published, and what they may hold besides a single value.
 
 Source: ``DeviceAttribute`` in ``k8s.io/api`` v0.37.1 ``resource/v1/types.go``; ``haveListAttributes`` and its siblings
 in ``pkg/apis/resource/validation/validation.go`` of ``k8s.io/kubernetes`` 1.37.1.
@@ -28,3 +28,12 @@ def is_advanced(device: Mapping[str, Any]) -> bool:
         or device.get("consumesCounters")
         or not all(map(_is_single, (device.get("attributes") or {}).values()))
     )
+
+
+def published_names(name: str, driver: str) -> tuple[str, ...]:
+    """Return the names under which a device may publish a fully qualified attribute or capacity, that one first.
+
+    In the driver's own domain, it may be published without the domain.
+    """
+    domain, slash, identifier = name.partition("/")
+    return (name, identifier) if slash and domain == driver else (name,)

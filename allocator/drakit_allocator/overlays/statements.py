@@ -1,0 +1,93 @@
+"""A DeviceTaintRule or ResourceSlicePatch in one form: whom it is about, and what it says of them.
+
+A rule is a patch that adds a taint, as ``resourceslice/tracker`` of dynamic-resource-allocation 0.37.1 reads it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from drakit_allocator.devices.devices import PublishedSlice
+from drakit_allocator.devices.selections import slice_selection
+from drakit_api.cel import CelCompileError
+from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.slice_patches.patch import DeviceFilter, FilterFault, PatchFault, SlicePatch
+
+_numbers = itertools.count(1)
+
+
+class Statement:
+    """Compared by identity: a statement whose object or class has changed is another one.
+
+    ``faults``: why it does not apply to devices that it was evaluated on, each cause once; ``patch`` is None for rules.
+    """
+
+    __slots__ = ("attributes", "capacity", "expressions", "faults", "filter", "number", "patch", "taints")
+
+    def __init__(
+        self,
+        wanted: DeviceFilter,
+        taints: tuple[Mapping[str, Any], ...],
+        patch: SlicePatch | None = None,
+        expressions: tuple[str, ...] = (),
+    ) -> None:
+        self.number = next(_numbers)
+        self.filter = wanted
+        self.expressions = expressions
+        self.patch = patch
+        self.attributes = {} if patch is None else patch.attributes
+        self.capacity = {} if patch is None else patch.capacity
+        self.taints = taints
+        self.faults: dict[tuple[str, str], PatchFault] = {}
+
+    @staticmethod
+    def of_rule(rule: ReadOnlyObject) -> Statement | None:
+        """Read a DeviceTaintRule; None for one without selector, which taints nothing."""
+        selector = rule["spec"].get("deviceSelector")
+        if selector is None:
+            return None
+        wanted = DeviceFilter(None, selector.get("driver"), selector.get("pool"), selector.get("device"))
+        return Statement(wanted, (rule["spec"]["taint"],))
+
+    @staticmethod
+    def of_patch(patch: SlicePatch, classes: Mapping[str, ReadOnlyObject]) -> Statement:
+        """Read a patch; without its class it has a fault and selects nothing."""
+        try:
+            return Statement(patch.filter, patch.taints, patch, patch.filter.criteria(classes))
+        except FilterFault as error:
+            nowhere = Statement(patch.filter, (), patch)
+            nowhere.faults["", str(error)] = PatchFault(patch, "", "", str(error))
+            nowhere.attributes, nowhere.capacity = {}, {}
+            return nowhere
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it says nothing of any device."""
+        return not (self.attributes or self.capacity or self.taints)
+
+    def selected(self, published: PublishedSlice) -> int:
+        """Return the devices of a slice that it is about, as bits; of a pool that it may concern."""
+        among = (1 << len(published)) - 1
+        if self.filter.device is not None:
+            position = published.names.positions.get(self.filter.device)
+            among = 0 if position is None else 1 << position
+        if not self.expressions or not among:
+            return among
+        selection = slice_selection(published, self.expressions, among)
+        if selection.is_clean():
+            return selection.mask
+        mask = 0
+        for position, fault in selection.visit():
+            if fault is None:
+                mask |= 1 << position
+            else:
+                self._fails(published, position, self.expressions[fault.position], fault.error)
+        return mask
+
+    def _fails(self, published: PublishedSlice, position: int, expression: str, error: Exception) -> None:
+        text = f"CEL compile error: {error}" if isinstance(error, CelCompileError) else str(error)
+        if self.patch is not None and (expression, text) not in self.faults:
+            device = "/".join((*published.pool, published.names.values[position]))
+            self.faults[expression, text] = PatchFault(self.patch, device, expression, text)

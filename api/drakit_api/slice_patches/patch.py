@@ -1,0 +1,149 @@
+"""A ResourceSlicePatch, read once: whom it is about, and what it says of them.
+
+What a patch says, which of two wins, and under which name an attribute is found are rules of the API (KEP-5027, first
+text), so they are here, for the scheduler and for whoever prints devices. Where the text is silent, ``docs/patches.md``
+says what was decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.objects.device_attributes import LIST_VALUES
+
+Attribute = Mapping[str, Any]  # a v1 DeviceAttribute
+Capacity = Mapping[str, Any]  # a v1 DeviceCapacity
+Taint = Mapping[str, Any]  # a v1 DeviceTaint
+
+_NEVER = float("inf")
+
+
+class FilterFault(Exception):
+    """A filter that selects no device, whatever there is; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFilter:
+    """Which devices a patch is about: those that satisfy all that is set; ``expressions`` are its CEL selectors.
+
+    None among the expressions stands for a selector of another, future type.
+    """
+
+    device_class: str | None = None
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    expressions: tuple[str | None, ...] = ()
+
+    @staticmethod
+    def of(published: Mapping[str, Any] | None) -> DeviceFilter:
+        """Read ``spec.devices.filter``; none, or an empty one, is about every device."""
+        published = published or {}
+        return DeviceFilter(
+            published.get("deviceClassName"),
+            published.get("driver"),
+            published.get("pool"),
+            published.get("device"),
+            _expressions(published.get("selectors")),
+        )
+
+    def criteria(self, classes: Mapping[str, ReadOnlyObject]) -> tuple[str, ...]:
+        """Return the expressions that a device must satisfy, in the order in which they are asked: the class's first.
+
+        Raises ``FilterFault`` where they cannot be known; the patch then applies to no device.
+        """
+        every = self.expressions
+        if self.device_class is not None:
+            device_class = classes.get(self.device_class)
+            if device_class is None:
+                raise FilterFault(f"there is no DeviceClass {self.device_class}")
+            every = (*_expressions(device_class["spec"].get("selectors")), *every)
+        known = tuple([one for one in every if one is not None])
+        if len(known) < len(every):
+            raise FilterFault("a selector is of no known type: cel is not set")
+        return known
+
+    def may_concern(self, driver: str, pool: str) -> bool:
+        """Tell whether there may be such devices in a pool."""
+        return self.driver in (None, driver) and self.pool in (None, pool)
+
+
+def _expressions(selectors: Sequence[Mapping[str, Any]] | None) -> tuple[str | None, ...]:
+    return tuple([None if one.get("cel") is None else one["cel"].get("expression", "") for one in selectors or ()])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlicePatch:
+    """One object in one version; compared by identity.
+
+    ``attributes`` and ``capacity`` are by fully qualified name; None removes the attribute.
+    """
+
+    obj: ReadOnlyObject
+    filter: DeviceFilter
+    attributes: Mapping[str, Attribute | None]
+    capacity: Mapping[str, Capacity]
+    taints: tuple[Taint, ...]
+
+    @staticmethod
+    def of(obj: ReadOnlyObject, *, lists: bool = True, taints: bool = True) -> SlicePatch:
+        """Read a patch. Without ``lists`` (DRAListTypeAttributes), ``taints`` (DRADeviceTaints) these do not count."""
+        devices: Mapping[str, Any] = obj["spec"].get("devices") or {}
+        published: Mapping[str, Attribute] = devices.get("attributes") or {}
+        return SlicePatch(
+            obj,
+            DeviceFilter.of(devices.get("filter")),
+            {
+                name: None if one.get("null") is not None else one
+                for name, one in published.items()
+                if lists or not any(one.get(kind) is not None for kind in LIST_VALUES)
+            },
+            devices.get("capacity") or {},
+            tuple(devices.get("taints") or ()) if taints else (),
+        )
+
+    @property
+    def name(self) -> str:
+        """metadata.name."""
+        return str(self.obj["metadata"].get("name", ""))
+
+    @property
+    def precedence(self) -> tuple[int, float, str]:
+        """The sort key in whose order patches win: the highest priority, then the oldest, then the first name.
+
+        One without a creation time, such as one in a file, is not created yet, and the youngest.
+        """
+        priority = (self.obj["spec"].get("devices") or {}).get("priority") or 0
+        return -priority, _seconds(self.obj["metadata"].get("creationTimestamp")), self.name
+
+
+def _seconds(timestamp: object) -> float:
+    try:
+        return datetime.fromisoformat(timestamp).timestamp() if isinstance(timestamp, str) else _NEVER
+    except ValueError:
+        return _NEVER
+
+
+def in_order(patches: Iterable[SlicePatch]) -> list[SlicePatch]:
+    """Sort patches: of those that say something of the same attribute or capacity, the first one counts."""
+    return sorted(patches, key=lambda patch: patch.precedence)
+
+
+class PatchFault(NamedTuple):
+    """Why a patch does not apply to ``device`` (driver/pool/device), or where that is empty, to any."""
+
+    patch: SlicePatch
+    device: str
+    expression: str
+    error: str
+
+    @property
+    def text(self) -> str:
+        """The fault as users read it."""
+        if not self.device:
+            return f"applies to no device: {self.error}"
+        return f"does not apply to device {self.device}: selector {self.expression}: {self.error}"
