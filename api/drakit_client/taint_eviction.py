@@ -1,0 +1,148 @@
+"""Deletes pods whose allocated devices have a NoExecute taint that they do not tolerate, or not any longer (KEP-5055).
+
+Who taints devices, and who watches what, is the caller's: drakit's controllers evict for slices and DeviceTaintRules,
+as kube-controller-manager does, and its scheduler for ResourceSlicePatches. Words, and what counts as a toleration, are
+those of k8s.io/kubernetes/pkg/controller/devicetainteviction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from drakit_api.core import conditions
+from drakit_api.core.pod_claims import claim_names, is_reserved_for, is_terminal
+from drakit_api.core.tolerations import Taint, tolerates
+from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.allocations import results
+from drakit_api.typed_objects import DeviceRequestAllocationResult, ObjectMeta, ResourceClaim
+from drakit_client.connection import Connection
+from drakit_client.errors import NotFound
+from drakit_client.events import EventRecorder, reference
+from drakit_client.resources import PODS
+from drakit_client.work_queue import WorkQueue
+
+Key = tuple[str, str]  # namespace, name
+# The taints of an allocated device.
+Taints = Callable[[DeviceRequestAllocationResult], Iterable[Taint]]
+
+EFFECT = "NoExecute"
+_REASON = "DeviceTaintManagerEviction"
+_CONDITION = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByDeviceTaintManager",
+    "message": "Device Taint manager: deleting due to NoExecute taint",
+}
+_WORKERS = 10
+
+
+class TaintEviction:
+    """Looks at each pod that is added, and again when a toleration ends; ``run`` until cancelled.
+
+    ``pod`` and ``claim`` return objects as last seen. ``may_evict`` is asked before a pod is deleted.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        events: EventRecorder,
+        *,
+        pod: Callable[[Key], Object | None],
+        claim: Callable[[Key], ResourceClaim | None],
+        taints: Taints,
+        may_evict: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._connection = connection
+        self._events = events
+        self._pod = pod
+        self._claim = claim
+        self._taints = taints
+        self._may_evict = may_evict
+        # Pods with a planned eviction, by uid: an event says if it is cancelled.
+        self._planned: set[str] = set()
+        self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="device taints", limit=_WORKERS)
+
+    async def run(self) -> None:
+        """Evict until cancelled."""
+        await self._queue.run()
+
+    def add(self, key: Key) -> None:
+        """Look at a pod soon."""
+        self._queue.add(key)
+
+    def forget(self, uid: str) -> None:
+        """Drop what was planned for a pod that is gone."""
+        self._planned.discard(uid)
+
+    async def _sync(self, key: Key) -> float | None:
+        pod = self._pod(key)
+        if pod is None or not pod["spec"].get("nodeName") or is_terminal(pod):
+            return None
+        uid = pod["metadata"]["uid"]
+        due = self._eviction_time(pod)
+        if due is None:
+            if uid in self._planned:
+                self._planned.discard(uid)
+                self._events.event(_reference(pod), "Normal", _REASON, "Cancelling deletion")
+            return None
+        left = (due - datetime.now(UTC)).total_seconds()
+        if left > 0:
+            self._planned.add(uid)
+            return left
+        self._planned.discard(uid)
+        if self._may_evict():
+            await self._evict(pod)
+        return None
+
+    def _eviction_time(self, pod: Object) -> datetime | None:
+        """Compute when the pod has to go; None if nothing evicts it."""
+        times = []
+        for key in claim_keys(pod):
+            claim = self._claim(key)
+            if claim is not None and is_reserved_for(pod, claim):
+                times += [time for result in results(claim) for time in self._times(result)]
+        return min(times, default=None)
+
+    def _times(self, result: DeviceRequestAllocationResult) -> Iterator[datetime]:
+        """Iterate over when tolerations end, for each taint of an allocated device that is not tolerated for ever."""
+        for taint in self._taints(result):
+            if taint["effect"] != EFFECT:
+                continue
+            seconds = [
+                toleration.get("tolerationSeconds")
+                for toleration in result.get("tolerations") or ()
+                if toleration.get("effect") == EFFECT and tolerates(toleration, taint)
+            ]
+            limits = [each for each in seconds if each is not None]
+            if len(limits) == len(seconds):
+                added = taint.get("timeAdded")
+                since = datetime.fromisoformat(added) if added else datetime.now(UTC)
+                yield since + timedelta(seconds=max(0, min(limits, default=0)))
+
+    async def _evict(self, pod: Object) -> None:
+        metadata: ObjectMeta = pod["metadata"]
+        try:
+            current = await self._connection.get(PODS, metadata["name"], metadata["namespace"])
+            if current["metadata"]["uid"] != metadata["uid"] or "deletionTimestamp" in current["metadata"]:
+                return
+            self._events.event(_reference(pod), "Normal", _REASON, "Marking for deletion")
+            (condition,) = conditions.with_condition(None, _CONDITION)
+            patch: dict[str, Any] = {"metadata": {"uid": metadata["uid"]}, "status": {"conditions": [condition]}}
+            await self._connection.patch(
+                PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge", subresource="status"
+            )
+            await self._connection.delete(PODS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+        except NotFound:
+            return
+
+
+def claim_keys(pod: Object) -> Iterator[Key]:
+    """Yield namespace and name of each claim of a pod that exists as far as the pod knows."""
+    namespace = pod["metadata"]["namespace"]
+    return ((namespace, name) for name in claim_names(pod))
+
+
+def _reference(pod: Object) -> Object:
+    return reference({**pod, "kind": PODS.kind, "apiVersion": PODS.api_version})
