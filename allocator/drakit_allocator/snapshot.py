@@ -10,11 +10,11 @@ from drakit_allocator.devices.selectors import expressions_of
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.overlays.overlay import Overlay
-from drakit_allocator.pools.pools import SliceIndex
+from drakit_allocator.pools.pools import Changes, SliceIndex, nobody
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.results.answers import Answers
 from drakit_api.kubernetes_objects import ReadOnlyObject
-from drakit_api.slice_patches.patch import DeviceFilter
+from drakit_api.slice_patches.patch import DeviceFilter, PatchFault
 
 
 class Snapshot:
@@ -32,11 +32,14 @@ class Snapshot:
         classes: Iterable[ReadOnlyObject] = (),
         taint_rules: Iterable[ReadOnlyObject] = (),
         patches: Iterable[ReadOnlyObject] = (),
+        changed: Changes = nobody,
+        failed: Callable[[PatchFault], None] | None = None,
     ) -> None:
+        """``changed`` is told of changes as by ``SliceIndex``, ``failed`` each cause for which a patch does not apply."""
         self.features = features
         self.classes: dict[str, ReadOnlyObject] = {}
-        self.overlay = Overlay(features, self.classes, self._reconsider)
-        self.slices = SliceIndex(features, self.overlay)
+        self.overlay = Overlay(features, self.classes, self._reconsider, failed)
+        self.slices = SliceIndex(features, self.overlay, changed)
         self.pools: Callable[[Node], Sequence[PoolView]] = self.slices.pools  # as a node sees them
         self.answers = Answers()
         self._under: dict[frozenset[Defect], Snapshot] = {}

@@ -16,7 +16,7 @@ from drakit_allocator.devices.remembered_values import selector
 from drakit_allocator.devices.selections import Schema, schema_of
 from drakit_allocator.features import Features
 from drakit_allocator.overlays.changes import Masks, change_of
-from drakit_allocator.overlays.statements import Statement
+from drakit_allocator.overlays.statements import Failed, Statement
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects.device_attributes import published_names
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault, SlicePatch
@@ -85,12 +85,19 @@ def _mask(one: Statement, known: Mapping[Statement, int], published: PublishedSl
 
 
 class Overlay:
-    """``concerns`` is called with the filter of each statement that came, changed or went."""
+    """``concerns`` is called with the filter of each statement that came, changed or went; ``failed`` with faults."""
 
-    def __init__(self, features: Features, classes: Mapping[str, ReadOnlyObject], concerns: Concerns) -> None:
+    def __init__(
+        self,
+        features: Features,
+        classes: Mapping[str, ReadOnlyObject],
+        concerns: Concerns,
+        failed: Failed | None = None,
+    ) -> None:
         self._features = features
         self._classes = classes
         self._concerns = concerns
+        self._failed = failed
         self._rules: dict[str, Statement] = {}
         self._patches: dict[str, Statement] = {}
         # The pools that filters name have statements of their own, all others of a driver have the same ones.
@@ -128,7 +135,7 @@ class Overlay:
         if known is not None and known.patch is not None and _is_same(known.patch.obj, obj):
             return
         patch = SlicePatch.of(obj, lists=features.list_type_attributes, taints=features.device_taints)
-        self._replace(self._patches, name, Statement.of_patch(patch, self._classes))
+        self._replace(self._patches, name, self._statement(patch))
 
     def remove_patch(self, name: str) -> None:
         """Forget a ResourceSlicePatch."""
@@ -138,7 +145,10 @@ class Overlay:
         """Look again at patches for the devices of a class."""
         for one in [*self._patches.values()]:
             if one.patch is not None and one.filter.device_class == name:
-                self._replace(self._patches, one.patch.name, Statement.of_patch(one.patch, self._classes))
+                self._replace(self._patches, one.patch.name, self._statement(one.patch))
+
+    def _statement(self, patch: SlicePatch) -> Statement:
+        return Statement.of_patch(patch, self._classes, self._failed)
 
     def _replace(self, statements: dict[str, Statement], name: str, new: Statement | None) -> None:
         old = statements.get(name)

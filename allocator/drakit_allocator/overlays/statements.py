@@ -6,7 +6,7 @@ A rule is a patch that adds a taint, as ``resourceslice/tracker`` of dynamic-res
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from drakit_allocator.devices.devices import PublishedSlice
@@ -16,15 +16,17 @@ from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, FilterFault, PatchFault, SlicePatch
 
 _numbers = itertools.count(1)
+Failed = Callable[[PatchFault], None]
 
 
 class Statement:
     """Compared by identity: a statement whose object or class has changed is another one.
 
-    ``faults``: why it does not apply to devices that it was evaluated on, each cause once; ``patch`` is None for rules.
+    ``faults``: why it does not apply to devices that it was evaluated on, each cause once, and told ``failed`` once;
+    ``patch`` is None for rules.
     """
 
-    __slots__ = ("attributes", "capacity", "expressions", "faults", "filter", "number", "patch", "taints")
+    __slots__ = ("_failed", "attributes", "capacity", "expressions", "faults", "filter", "number", "patch", "taints")
 
     def __init__(
         self,
@@ -32,6 +34,7 @@ class Statement:
         taints: tuple[Mapping[str, Any], ...],
         patch: SlicePatch | None = None,
         expressions: tuple[str, ...] = (),
+        failed: Failed | None = None,
     ) -> None:
         self.number = next(_numbers)
         self.filter = wanted
@@ -41,6 +44,7 @@ class Statement:
         self.capacity = {} if patch is None else patch.capacity
         self.taints = taints
         self.faults: dict[tuple[str, str], PatchFault] = {}
+        self._failed = failed
 
     @staticmethod
     def of_rule(rule: ReadOnlyObject) -> Statement | None:
@@ -52,15 +56,15 @@ class Statement:
         return Statement(wanted, (rule["spec"]["taint"],))
 
     @staticmethod
-    def of_patch(patch: SlicePatch, classes: Mapping[str, ReadOnlyObject]) -> Statement:
-        """Read a patch; without its class it has a fault and selects nothing."""
+    def of_patch(patch: SlicePatch, classes: Mapping[str, ReadOnlyObject], failed: Failed | None = None) -> Statement:
+        """Read a patch; without its class it has a fault and says nothing."""
         try:
-            return Statement(patch.filter, patch.taints, patch, patch.filter.criteria(classes))
+            return Statement(patch.filter, patch.taints, patch, patch.filter.criteria(classes), failed)
         except FilterFault as error:
-            nowhere = Statement(patch.filter, (), patch)
-            nowhere.faults["", str(error)] = PatchFault(patch, "", "", str(error))
-            nowhere.attributes, nowhere.capacity = {}, {}
-            return nowhere
+            mute = Statement(patch.filter, (), patch, (), failed)
+            mute.attributes, mute.capacity = {}, {}
+            mute._fails("", "", str(error))
+            return mute
 
     @property
     def is_idle(self) -> bool:
@@ -83,11 +87,15 @@ class Statement:
             if fault is None:
                 mask |= 1 << position
             else:
-                self._fails(published, position, self.expressions[fault.position], fault.error)
+                error = fault.error
+                text = f"CEL compile error: {error}" if isinstance(error, CelCompileError) else str(error)
+                device = "/".join((*published.pool, published.names.values[position]))
+                self._fails(device, self.expressions[fault.position], text)
         return mask
 
-    def _fails(self, published: PublishedSlice, position: int, expression: str, error: Exception) -> None:
-        text = f"CEL compile error: {error}" if isinstance(error, CelCompileError) else str(error)
-        if self.patch is not None and (expression, text) not in self.faults:
-            device = "/".join((*published.pool, published.names.values[position]))
-            self.faults[expression, text] = PatchFault(self.patch, device, expression, text)
+    def _fails(self, device: str, expression: str, error: str) -> None:
+        if self.patch is None or (expression, error) in self.faults:
+            return
+        fault = self.faults[expression, error] = PatchFault(self.patch, device, expression, error)
+        if self._failed is not None:
+            self._failed(fault)

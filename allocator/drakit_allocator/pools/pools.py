@@ -7,7 +7,7 @@ which generation counts, when a pool is complete or invalid, and in which order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from drakit_allocator.devices.columns import remember
@@ -211,12 +211,23 @@ def _first_duplicate(names: list[str]) -> str | None:
     return None
 
 
+# Told the names of nodes; "" stands for any node.
+Changes = Callable[[Collection[str]], None]
+
+
+def nobody(nodes: Collection[str]) -> None:
+    """Tell nobody of a change."""
+
+
 class SliceIndex:
     """All ResourceSlices, by pool, kept up to date by ``put`` and ``remove``."""
 
-    def __init__(self, features: Features, overlay: Overlay) -> None:
+    def __init__(self, features: Features, overlay: Overlay, changed: Changes = nobody) -> None:
+        """``changed`` is called after each change with the nodes whose devices may look otherwise now."""
         self._features = features
         self._overlay = overlay
+        self._tell = changed
+        self._unseen: dict[PoolID, None] = {}  # pools that nobody has looked at since they changed
         self._pools: dict[PoolID, _Pool] = {}
         self._known: dict[str, tuple[PublishedSlice, str | None]] = {}  # by slice name, with its resourceVersion
         self._on_node: dict[str, dict[PoolID, int]] = {}  # node -> pools, with the number of their slices for it
@@ -249,7 +260,7 @@ class SliceIndex:
         pool.put(new)
         self._known[name] = (new, version)
         self._count(pool, new, 1)
-        self._look_again(pool)
+        self._tell({*self._look_again(pool), new.node_name, new.node_name if old is None else old.node_name})
 
     def remove(self, name: str) -> None:
         """Forget a slice; one that is not known is ignored."""
@@ -259,9 +270,11 @@ class SliceIndex:
         pool = self._pools[old.pool]
         pool.remove(name)
         self._count(pool, old, -1)
-        self._look_again(pool)
+        nodes = {*self._look_again(pool), old.node_name}
         if not pool.published:
             del self._pools[old.pool]
+            self._unseen.pop(old.pool, None)
+        self._tell(nodes)
 
     def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
         """Keep account of which nodes see the pool because of this slice; those that do are to look again."""
@@ -276,12 +289,24 @@ class SliceIndex:
         if not on_node:
             del self._on_node[one.node_name]
 
-    def _look_again(self, pool: _Pool) -> None:
-        """Make all nodes that see the pool look again."""
-        if pool.id in self._shared:
-            self._seen.clear()
+    def _look_again(self, pool: _Pool) -> Iterable[str]:
+        """Make all nodes that see the pool look again; return them."""
+        self._unseen[pool.id] = None
         for node_name in pool.nodes:
             self._seen.pop(node_name, None)
+        if pool.id not in self._shared:
+            return pool.nodes
+        self._seen.clear()
+        return (*pool.nodes, "")
+
+    def look_ahead(self) -> bool:
+        """Look at a pool that has changed as administrators make it look; False when there is none left."""
+        if not self._unseen:
+            return False
+        pool_id = next(iter(self._unseen))
+        self._pools[pool_id].look()
+        self._unseen.pop(pool_id, None)
+        return True
 
     def hidden(self, node: Node) -> list[tuple[PoolID, tuple[str, ...]]]:
         """List the pools whose slices for the node are all ignored, with the feature gates that are off."""
@@ -293,20 +318,26 @@ class SliceIndex:
         """Return the slices of all pools, of any generation, as published."""
         return (one for one, _ in self._known.values())
 
-    def reconsider(self, wanted: DeviceFilter) -> list[str]:
-        """Look again at pools that may have devices which a filter selects; return the nodes that their slices name.
-
-        Among the nodes is "" if some of the slices name none.
-        """
-        nodes: dict[str, None] = {}
+    def reconsider(self, wanted: DeviceFilter) -> None:
+        """Look again at pools that may have devices which a filter selects."""
+        nodes: set[str] = set()
         for pool in self._pools.values():
             if wanted.may_concern(*pool.id):
                 pool.reconsider()
-                self._look_again(pool)
-                nodes |= dict.fromkeys(pool.nodes)
-                if pool.id in self._shared:
-                    nodes[""] = None
-        return [*nodes]
+                nodes.update(self._look_again(pool))
+        if nodes:
+            self._tell(nodes)
+
+    def devices(self, pool_id: PoolID, name: str) -> Iterator[tuple[PublishedSlice, int]]:
+        """Yield the slices, as seen, that have a device of this name in the pool, with its position; newest first."""
+        pool = self._pools.get(pool_id)
+        if pool is None:
+            return
+        pool.look()
+        for one in sorted(pool.slices.values(), key=lambda one: one.generation, reverse=True):
+            position = one.names.positions.get(name)
+            if position is not None:
+                yield one, position
 
     def seen(self, name: str) -> PublishedSlice:
         """Return a slice as administrators make it look. Raises ``KeyError`` for one that is not known."""

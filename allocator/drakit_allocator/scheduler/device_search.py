@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.overlays.statements import Failed
 from drakit_allocator.pools.pools import PoolView
 from drakit_allocator.results.answers import Unknown
 from drakit_allocator.scheduler import claims, readiness
@@ -63,6 +64,10 @@ _TURN = 0.02
 _Basis = list[tuple[PoolView, object]]
 
 
+def _nobody() -> None:
+    """Tell nobody."""
+
+
 @dataclass(slots=True)
 class _Failure:
     """Claims did not fit on a node, on this basis; ``why`` is worked out when somebody asks."""
@@ -92,9 +97,19 @@ class Allocated:
 class DeviceSearches:
     """The state of all devices, shared by the searches of all pods."""
 
-    def __init__(self, gates: FeatureGates, filter_timeout: float, compat: Compat = "upstream") -> None:
+    def __init__(
+        self,
+        gates: FeatureGates,
+        filter_timeout: float,
+        compat: Compat = "upstream",
+        *,
+        changed: Callable[[], None] = _nobody,
+        failed: Failed | None = None,
+    ) -> None:
+        """``changed`` is called when devices may look otherwise, and a search would see that; ``failed`` with faults."""
         self.features = Features.from_gates(gates).compatible(compat)
-        self.snapshot = Snapshot(self.features)
+        self.snapshot = Snapshot(self.features, changed=self._devices_changed, failed=failed)
+        self._tell = changed
         self.taken = AllocatedState(self.features)
         self.filter_timeout = filter_timeout
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
@@ -123,13 +138,8 @@ class DeviceSearches:
 
     def slice_changed(self, old: Object | None, new: Object | None) -> None:
         """Update the snapshot after a slice was added, changed or deleted."""
-        for seen in (old, new):
-            if seen is not None:
-                for known in self._known.values():
-                    known.suspects.node_changed(seen["spec"].get("nodeName"))
         if new is not None:
             self.snapshot.put_slice(new)
-            self._cold[new["spec"].get("nodeName") or ""] = None
         elif old is not None:
             self.snapshot.remove_slice(old["metadata"]["name"])
 
@@ -144,11 +154,33 @@ class DeviceSearches:
 
     def taint_rule_changed(self, old: Object | None, new: Object | None) -> None:
         """Update the snapshot after a taint rule was added, changed or deleted."""
-        self._known.clear()
         if new is not None:
             self.snapshot.put_taint_rule(new)
         elif old is not None:
             self.snapshot.remove_taint_rule(old["metadata"]["name"])
+
+    def patch_changed(self, old: Object | None, new: Object | None) -> None:
+        """Update the snapshot after a patch was added, changed or deleted."""
+        if new is not None:
+            self.snapshot.put_patch(new)
+        elif old is not None:
+            self.snapshot.remove_patch(old["metadata"]["name"])
+
+    def _devices_changed(self, nodes: Collection[str]) -> None:
+        """Look again at devices of these nodes; "" stands for any node."""
+        for known in self._known.values():
+            for name in nodes:
+                known.suspects.node_changed(name or None)
+        self._cold |= dict.fromkeys(nodes)
+        self._tell()
+
+    def look_ahead(self) -> bool:
+        """Evaluate patches on a pool that has changed; False when there is none left, or it takes longer."""
+        try:
+            with turn(_TURN):
+                return self.snapshot.slices.look_ahead()
+        except TurnOver:
+            return False
 
     def warm_up(self, cluster: Cluster) -> bool:
         """Look ahead at the devices of one node that has changed; False when there is none left.
@@ -234,7 +266,7 @@ class DeviceSearch:
         deadline = time.monotonic() + self._shared.filter_timeout
         outcome = None
         while outcome is None:
-            basis = self._shared.basis(node)
+            basis = await self._basis(node, deadline)
             known = self._known.failures.get(node.name)
             if known is not None and _is_same(known.basis, basis):
                 return known.rejection
@@ -242,6 +274,15 @@ class DeviceSearch:
         if isinstance(outcome, Rejection):
             self._known.failures[node.name] = _Failure(basis, outcome)
         return outcome
+
+    async def _basis(self, node: NodeInfo, deadline: float) -> _Basis:
+        """Return what a search depends on; patches may have to be evaluated for that. Raises ``SchedulingFailed``."""
+        while True:
+            try:
+                with turn(_TURN):
+                    return self._shared.basis(node)
+            except TurnOver:
+                await self._after_turn(node.name, deadline)
 
     async def suspects(self, cluster: Cluster) -> set[str]:
         """Name the nodes on which the attempt may end with an error, so that they are asked even if others fit."""
@@ -313,7 +354,7 @@ class DeviceSearch:
                     search = pod.search(self._shared.node(node), Limits(deadline=deadline))
                 while (found := _walked(search)) is None:
                     await self._pace.step()
-                    if self._pace.gave_way and not self._shared.holds(basis, node):
+                    if self._pace.gave_way and not self._holds(basis, node):
                         return None
                 solution = pod.conclude(search, found)
             if solution is None:
@@ -328,6 +369,10 @@ class DeviceSearch:
             if error.on_node:
                 return Rejection(DYNAMIC_RESOURCES, (error.message,))
             raise _failed(error.message) from error
+
+    def _holds(self, basis: _Basis, node: NodeInfo) -> bool:
+        with turn(_TURN):
+            return self._shared.holds(basis, node)
 
     def _stamped(self, allocation: AllocationResult) -> AllocationResult:
         """Add the time from which the timeout of binding conditions counts."""

@@ -9,8 +9,10 @@ Source: kubernetes ``pkg/scheduler/eventhandlers.go``.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from drakit_allocator.defects import Compat
+from drakit_allocator.overlays.statements import Failed
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import hints, pod_claims
 from drakit_allocator.scheduler.cycle import Cycle
@@ -43,11 +45,16 @@ class State:
         filter_timeout: float,
         compat: Compat = "upstream",
         objection: pod_claims.Objection = pod_claims.no_objection,
+        *,
+        failed: Failed | None = None,
     ) -> None:
+        """``failed`` is told why patches do not apply to devices."""
         self._name = name
         self._mixins = gates.enabled(MIXINS_GATE)
         self.cluster = Cluster()
-        self.searches = DeviceSearches(gates, filter_timeout, compat)
+        self.searches = DeviceSearches(
+            gates, filter_timeout, compat, changed=self._devices_changed, failed=failed
+        )
         self.claims = claim_store.Claims(self.searches.allocated, self._released)
         self.readiness = Readiness(self.claims)
         self.queue = SchedulingQueue(backoff)
@@ -59,8 +66,10 @@ class State:
         self.deciding = ""
         # Pods that are decided on and not bound yet.
         self.binding: dict[str, PodInfo] = {}
-        # Whether a slice has changed since this was last asked.
-        self._slices_settle = False
+        # Whether devices have changed since this was last asked.
+        self._devices_settle = False
+        # Called when devices have changed as the allocator sees them, after the waiting pods have been told.
+        self.on_devices: list[Callable[[], None]] = []
 
     def on_node(self, old: Object | None, new: Object | None) -> None:
         """Handle a node that was added, changed or deleted."""
@@ -91,20 +100,28 @@ class State:
         if self._mixins:
             old, new = (None if seen is None else mixins.applied_to(seen) for seen in (old, new))
         self.searches.slice_changed(old, new)
-        self._slices_settle = True
-        self.queue.move(hints.devices_changed())
-
-    def warm_up(self) -> bool:
-        """Prepare for pods to come, a little; False when there is nothing to prepare, or it is still changing."""
-        if self._slices_settle:
-            self._slices_settle = False
-            return False
-        return self.searches.warm_up(self.cluster)
 
     def on_taint_rule(self, old: Object | None, new: Object | None) -> None:
         """Handle a DeviceTaintRule that was added, changed or deleted."""
         self.searches.taint_rule_changed(old, new)
+
+    def on_patch(self, old: Object | None, new: Object | None) -> None:
+        """Handle a ResourceSlicePatch that was added, changed or deleted."""
+        self.searches.patch_changed(old, new)
+
+    def _devices_changed(self) -> None:
+        """Wake up pods that wait for devices: whatever has changed, the next search sees it."""
+        self._devices_settle = True
         self.queue.move(hints.devices_changed())
+        for tell in self.on_devices:
+            tell()
+
+    def warm_up(self) -> bool:
+        """Prepare for pods to come, a little; False when there is nothing to prepare, or it is still changing."""
+        if self._devices_settle:
+            self._devices_settle = False
+            return False
+        return self.searches.look_ahead() or self.searches.warm_up(self.cluster)
 
     def on_class(self, old: Object | None, new: Object | None) -> None:
         """Handle a DeviceClass that was added, changed or deleted."""
