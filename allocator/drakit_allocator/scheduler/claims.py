@@ -10,7 +10,7 @@ Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dra_manage
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from drakit_api.objects.allocations import results, results_of
 from drakit_api.typed_objects import (
@@ -73,6 +73,10 @@ class Claims:
     def get(self, key: Key) -> ResourceClaim | None:
         """Return the newest known state of a claim; None if there is none."""
         return self._claims.get(key)
+
+    def allocated(self) -> Iterable[ResourceClaim]:
+        """Return the claims that have devices."""
+        return self._allocated.values()
 
     def pending(self, uid: str) -> bool:
         """Tell whether an allocation of the claim is decided but not yet in the API."""

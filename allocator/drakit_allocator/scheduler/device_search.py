@@ -134,7 +134,7 @@ class DeviceSearches:
         self._nodes.pop(name, None)
         for known in self._known.values():
             known.failures.pop(name, None)
-            known.suspects.node_changed(name)
+            known.suspects.nodes_changed((name,))
 
     def slice_changed(self, old: Object | None, new: Object | None) -> None:
         """Update the snapshot after a slice was added, changed or deleted."""
@@ -169,8 +169,7 @@ class DeviceSearches:
     def _devices_changed(self, nodes: Collection[str]) -> None:
         """Look again at devices of these nodes; "" stands for any node."""
         for known in self._known.values():
-            for name in nodes:
-                known.suspects.node_changed(name or None)
+            known.suspects.nodes_changed(nodes)
         self._cold |= dict.fromkeys(nodes)
         self._tell()
 

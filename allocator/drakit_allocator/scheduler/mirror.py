@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from typing import Any
 
 from drakit_client.connection import Connection
@@ -53,6 +54,10 @@ class Mirror:
     def get(self, name: str, namespace: str = "") -> Any | None:
         """Return the object as last seen; None if there is none."""
         return self._reflector.get(name, namespace)
+
+    def objects(self) -> Iterable[Any]:
+        """Return all objects as last seen."""
+        return self._reflector.store.values()
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Follow the collection from now on."""

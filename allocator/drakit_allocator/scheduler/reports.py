@@ -22,6 +22,7 @@ from drakit_allocator.scheduler.queue import Entry
 from drakit_api.core.conditions import find
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
+from drakit_api.slice_patches.patch import PatchFault
 from drakit_api.typed_objects import ObjectMeta
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 # An unchanged verdict is repeated as an event at most this often (seconds).
 _REPEAT = 10.0
+_REMEMBERED_FAULTS = 4096
 
 
 class Reports:
@@ -40,43 +42,56 @@ class Reports:
 
     def __init__(self, connection: Connection, component: str) -> None:
         self._connection = connection
-        self._recorder = EventRecorder(connection, component, combines=False)
+        self.events = EventRecorder(connection, component, combines=False)
+        self._told_faults: dict[tuple[object, ...], None] = {}
         self._wanted: dict[str, tuple[PodInfo, Object]] = {}
         self._writers: dict[str, asyncio.Task[None]] = {}
 
     def scheduled(self, pod: PodInfo, node: str) -> None:
         """Report that the pod is bound."""
         message = f"Successfully assigned {pod} to {node}"
-        self._recorder.event(_reference(pod), "Normal", "Scheduled", message)
+        self.events.event(_reference(pod), "Normal", "Scheduled", message)
 
     def avoided_defect(self, pod: PodInfo, effect: DefectEffect) -> None:
         """Report that the pod has what Kubernetes would not have given to it on this node."""
         message = f"on {effect.node}: {effect_text(effect)}"
         log.info("pod %s: defect of Kubernetes avoided %s", pod, message)
-        self._recorder.event(_reference(pod), "Normal", "UpstreamDefectAvoided", cut(message))
+        self.events.event(_reference(pod), "Normal", "UpstreamDefectAvoided", cut(message))
 
     def waiting_for_devices(self, pod: PodInfo, node: str) -> None:
         """Report that the pod's devices have binding conditions that do not hold yet."""
         message = f"waiting for binding conditions for device on node {node}"
-        self._recorder.event(_reference(pod), "Normal", "BindingConditionsPending", message)
+        self.events.event(_reference(pod), "Normal", "BindingConditionsPending", message)
 
     def failed(self, entry: Entry, reason: str, message: str) -> None:
         """Report that the pod could not be scheduled; an unchanged message is no new event for some seconds."""
         now = time.monotonic()
         if message != entry.told or now - entry.told_at >= _REPEAT:
             entry.told, entry.told_at = message, now
-            self._recorder.event(_reference(entry.pod), "Warning", "FailedScheduling", message)
+            self.events.event(_reference(entry.pod), "Warning", "FailedScheduling", message)
         self._set_condition(entry.pod, reason, message)
+
+    def patch_fault(self, fault: PatchFault) -> None:
+        """Report why a patch does not apply to a device: of each generation every cause once, with the first device."""
+        metadata = fault.patch.obj["metadata"]
+        cause = (metadata.get("uid"), metadata.get("generation"), fault.expression, fault.error)
+        if cause in self._told_faults:
+            return
+        while len(self._told_faults) >= _REMEMBERED_FAULTS:
+            del self._told_faults[next(iter(self._told_faults))]
+        self._told_faults[cause] = None
+        log.info("patch %s %s", fault.patch.name, fault.text)
+        self.events.event({**fault.patch.obj}, "Warning", "FaultyPatch", cut(fault.text))
 
     def unfenced(self, gap: Gap) -> None:
         """Report an object that cannot be changed, so that late writes of a silent scheduler may still reach it."""
         target = {**gap.obj, "kind": gap.kind, "apiVersion": "v1" if gap.kind == "Pod" else RESOURCE_CLAIMS.api_version}
-        self._recorder.event(target, "Warning", "FencingFailed", cut(fence.objection_to(gap)))
+        self.events.event(target, "Warning", "FencingFailed", cut(fence.objection_to(gap)))
 
     async def flush(self) -> None:
         """Wait until everything is written or dropped."""
         await asyncio.gather(*self._writers.values(), return_exceptions=True)
-        await self._recorder.flush()
+        await self.events.flush()
 
     def _set_condition(self, pod: PodInfo, reason: str, message: str) -> None:
         current = find((pod.obj.get("status") or {}).get("conditions"), "PodScheduled")

@@ -27,11 +27,14 @@ from drakit_allocator.scheduler.leadership.lease import Lease, LeaseLost, LeaseT
 from drakit_allocator.scheduler.mirror import Mirror, served
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
+from drakit_allocator.scheduler.patch_evictions import PatchEvictions
 from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF, Entry
 from drakit_allocator.scheduler.readiness import DevicesNotReady
 from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports
 from drakit_allocator.scheduler.state import State
-from drakit_api.features import FeatureGates
+from drakit_api.features import PATCHES_GATE, FeatureGates
+from drakit_api.kubernetes_objects import Object
+from drakit_api.slice_patches.patch import PatchFault
 from drakit_api.typed_objects import ResourceClaim
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
@@ -43,6 +46,7 @@ from drakit_client.resources import (
     NODES,
     PODS,
     RESOURCE_CLAIMS,
+    RESOURCE_SLICE_PATCHES,
     RESOURCE_SLICES,
 )
 
@@ -85,17 +89,34 @@ class Scheduler:
         gates = gates or FeatureGates()
         self.counters = Counters()
         self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
-        self.state = State(name, gates, backoff or DEFAULT_BACKOFF, filter_timeout, compat, self._objection)
+        self.state = State(
+            name,
+            gates,
+            backoff or DEFAULT_BACKOFF,
+            filter_timeout,
+            compat,
+            self._objection,
+            failed=self._patch_failed,
+        )
         self._connection = connection
         self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
+        self._follows_patches = gates.enabled(PATCHES_GATE)
         self._reports = Reports(connection, name)
         self._fence = Fence(connection, self.lease, self.state.claims, self._reports.unfenced)
         self._binder = Binder(connection, self.state.claims, self.lease)
         self._bindings: set[asyncio.Task[None]] = set()
         # The bindings that wait for devices to become ready.
         self._waiting: set[asyncio.Task[None]] = set()
-        self._claims = Mirror(connection, RESOURCE_CLAIMS, self.state.on_claim)
-        self._pods = Mirror(connection, PODS, self.state.on_pod, "status.phase!=Succeeded,status.phase!=Failed")
+        self._claims = Mirror(connection, RESOURCE_CLAIMS, self._on_claim)
+        self._pods = Mirror(connection, PODS, self._on_pod, "status.phase!=Succeeded,status.phase!=Failed")
+        self._evictions = PatchEvictions(
+            connection,
+            self._reports.events,
+            self.state.searches.snapshot,
+            self.state.claims,
+            pod=lambda key: self._pods.get(key[1], key[0]),
+            may_evict=self.lease.is_held,
+        )
         self._others = [
             Mirror(connection, NODES, self.state.on_node),
             Mirror(connection, NAMESPACES, self.state.on_namespace),
@@ -112,12 +133,13 @@ class Scheduler:
         try:
             async with asyncio.TaskGroup() as tasks:
                 # The loop below is the body of the group, not a member: when cancelled, it ends before the watches do.
-                for work in (self.lease.watch(), self._warm_up()):
+                for work in (self.lease.watch(), self._warm_up(), self._evictions.run()):
                     tasks.create_task(work)
                 # Claims before pods: a pod is only queued when its claims are known.
                 for mirror in (*await self._device_taints(), *self._others, self._claims, self._pods):
                     mirror.start(tasks)
                     await mirror.synced()
+                await self._follow_patches(tasks)
                 self.synced.set()
                 while True:
                     unclean = await self.lease.acquire(self._has_work)
@@ -131,6 +153,29 @@ class Scheduler:
             return []
         resource = await served(self._connection, DEVICE_TAINT_RULES, "v1", "v1beta2", "v1alpha3")
         return [] if resource is None else [Mirror(self._connection, resource, self.state.on_taint_rule)]
+
+    async def _follow_patches(self, tasks: asyncio.TaskGroup) -> None:
+        """Follow patches from now on; where their kind is not served, from when it is installed."""
+        if not self._follows_patches:
+            return
+        self.state.on_devices.append(self._evictions.devices_changed)
+        patches = Mirror(self._connection, RESOURCE_SLICE_PATCHES, self.state.on_patch)
+        is_served = await served(self._connection, RESOURCE_SLICE_PATCHES, RESOURCE_SLICE_PATCHES.version)
+        patches.start(tasks)
+        if is_served is not None:
+            await patches.synced()
+
+    def _on_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        self.state.on_claim(old, new)
+        self._evictions.claim_changed(old, new)
+
+    def _on_pod(self, old: Object | None, new: Object | None) -> None:
+        self.state.on_pod(old, new)
+        self._evictions.pod_changed(old, new)
+
+    def _patch_failed(self, fault: PatchFault) -> None:
+        if self.lease.is_held():
+            self._reports.patch_fault(fault)
 
     async def _lead(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         """Schedule while the lease is held; pass it on afterwards unless it was lost."""
@@ -169,11 +214,16 @@ class Scheduler:
         await asyncio.gather(self._claims.relist(tasks), self._pods.relist(tasks))
         # Some wait for bindings that the last loss of the lease has ended.
         self.state.queue.move(devices_changed())
+        # What was found out while others led was theirs to tell and to do.
+        for fault in self.state.searches.snapshot.overlay.faults:
+            self._reports.patch_fault(fault)
+        self._evictions.look_at_all()
         self.lease.begin_turn()
         closing = asyncio.create_task(self._close_gaps())
         try:
             while True:
                 await self._schedule(await self.state.queue.pop())
+                self.state.look_ahead()
                 # Let watches, bindings and the lease have their turn.
                 await asyncio.sleep(0)
         finally:

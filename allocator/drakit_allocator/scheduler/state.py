@@ -116,6 +116,10 @@ class State:
         for tell in self.on_devices:
             tell()
 
+    def look_ahead(self) -> None:
+        """Look at a few devices that have changed, so that faults of patches come up however busy the scheduler is."""
+        self.searches.look_ahead()
+
     def warm_up(self) -> bool:
         """Prepare for pods to come, a little; False when there is nothing to prepare, or it is still changing."""
         if self._devices_settle:

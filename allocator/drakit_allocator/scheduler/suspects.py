@@ -12,6 +12,8 @@ Source: kubernetes ``pkg/scheduler/schedule_one.go`` (findNodesThatPassFilters) 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.nodes import Node
 from drakit_allocator.scheduler.nodes.cluster import Cluster
@@ -28,12 +30,12 @@ class Suspects:
         # None means all nodes.
         self._unjudged: set[str] | None = None
 
-    def node_changed(self, name: str | None) -> None:
-        """Note that a node or one of its slices has changed; None stands for slices of any node."""
-        if name is None:
+    def nodes_changed(self, names: Collection[str]) -> None:
+        """Note that nodes or slices of theirs have changed; "" stands for slices of any node."""
+        if "" in names:
             self._unjudged = None
         elif self._unjudged is not None:
-            self._unjudged.add(name)
+            self._unjudged.update(names)
 
     def next_unjudged(self, cluster: Cluster) -> str | None:
         """Return the name of a node that is to be judged, which may be gone; None when all are."""

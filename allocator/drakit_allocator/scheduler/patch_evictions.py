@@ -1,0 +1,115 @@
+"""Evicts pods from devices that a ResourceSlicePatch taints with NoExecute.
+
+The controllers evict for slices and DeviceTaintRules; patches are known to this scheduler only, so that the same happens
+beside Kubernetes' own controllers. Whose devices a patch selects is what allocations go by, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from drakit_allocator.scheduler import claims as claim_store
+from drakit_allocator.snapshot import Snapshot
+from drakit_api.core.tolerations import Taint
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_api.slice_patches.patch import SlicePatch
+from drakit_api.typed_objects import DeviceRequestAllocationResult, ResourceClaim
+from drakit_client.connection import Connection
+from drakit_client.events import EventRecorder
+from drakit_client.taint_eviction import EFFECT, TaintEviction
+
+# Changes of devices within so many seconds are looked at together.
+_TOGETHER = 0.02
+
+
+class PatchEvictions:
+    """Looks at the pods of claims and devices that change; ``pod`` returns one as last seen.
+
+    Only the scheduler that leads ``may_evict``; one that begins to lead looks at all pods.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        events: EventRecorder,
+        snapshot: Snapshot,
+        claims: claim_store.Claims,
+        *,
+        pod: Callable[[claim_store.Key], Object | None],
+        may_evict: Callable[[], bool],
+    ) -> None:
+        self._snapshot = snapshot
+        self._claims = claims
+        # Whether any patch has evicted lately: then its end may cancel what is planned.
+        self._was_active = False
+        self._soon: asyncio.TimerHandle | None = None
+        self._eviction = TaintEviction(
+            connection, events, pod=pod, claim=claims.get, taints=self._taints, may_evict=may_evict
+        )
+
+    async def run(self) -> None:
+        """Evict until cancelled."""
+        await self._eviction.run()
+
+    def devices_changed(self) -> None:
+        """Look at all pods soon; slices often change one after the other."""
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(_TOGETHER, self.look_at_all)
+
+    def look_at_all(self) -> None:
+        """Look at all pods with devices, if there is a patch that evicts, or was when this was last called."""
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        is_active = any(_evicts(patch) for patch in self._snapshot.overlay.patches)
+        if is_active or self._was_active:
+            for claim in self._claims.allocated():
+                self._add_users(claim)
+        self._was_active = is_active
+
+    def claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        """Look at the pods that use a claim."""
+        if new is not None and self._was_active:
+            self._add_users(new)
+
+    def pod_changed(self, old: Object | None, new: Object | None) -> None:
+        """Look at a pod that has come to a node."""
+        if new is None and old is not None:
+            self._eviction.forget(old["metadata"]["uid"])
+        elif new is not None and self._was_active and new["spec"].get("resourceClaims"):
+            self._eviction.add((new["metadata"]["namespace"], new["metadata"]["name"]))
+
+    def _add_users(self, claim: ResourceClaim) -> None:
+        for consumer in claim_store.consumers(claim):
+            if consumer.get("resource") == "pods":
+                self._eviction.add((claim["metadata"]["namespace"], consumer["name"]))
+
+    def _taints(self, result: DeviceRequestAllocationResult) -> Iterator[Taint]:
+        """Yield the taints that patches give to an allocated device, with the time since when they are there."""
+        found = self._snapshot.slices.devices((result["driver"], result["pool"]), result["device"])
+        published, position = next(iter(found), (None, 0))
+        if published is None or published.change is None:
+            return
+        for patch, mask in published.change.patches:
+            if mask >> position & 1:
+                yield from ({"timeAdded": taints_since(patch.obj), **taint} for taint in patch.taints)
+
+
+def _evicts(patch: SlicePatch) -> bool:
+    return any(taint.get("effect") == EFFECT for taint in patch.taints)
+
+
+def taints_since(patch: ReadOnlyObject) -> str:
+    """Return when the taints of a patch were changed last, as far as its metadata tells.
+
+    Of taints in slices and rules an API server sets ``timeAdded``; it does not do that for kinds of a definition. Whoever
+    owns the taints is in the managed fields, with the time of the last change.
+    """
+    metadata = patch["metadata"]
+    changes = [
+        entry["time"]
+        for entry in metadata.get("managedFields") or ()
+        if "time" in entry and "f:taints" in ((entry.get("fieldsV1") or {}).get("f:spec") or {}).get("f:devices", {})
+    ]
+    return str(max(changes, default=metadata.get("creationTimestamp") or ""))
