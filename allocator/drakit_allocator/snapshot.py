@@ -35,7 +35,7 @@ class Snapshot:
         changed: Changes = nobody,
         failed: Callable[[PatchFault], None] | None = None,
     ) -> None:
-        """``changed`` is told of changes as by ``SliceIndex``, ``failed`` each cause for which a patch does not apply."""
+        """Take the objects in. ``changed`` is told of changes as by ``SliceIndex``, ``failed`` of faults of patches."""
         self.features = features
         self.classes: dict[str, ReadOnlyObject] = {}
         self.overlay = Overlay(features, self.classes, self._reconsider, failed)

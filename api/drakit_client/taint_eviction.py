@@ -41,7 +41,7 @@ _WORKERS = 10
 class TaintEviction:
     """Looks at each pod that is added, and again when a toleration ends; ``run`` until cancelled.
 
-    ``pod`` and ``claim`` return objects as last seen. ``may_evict`` is asked before a pod is deleted.
+    ``pod`` and ``claim`` return objects as last seen. Several may do the same work in one cluster.
     """
 
     def __init__(
@@ -52,14 +52,12 @@ class TaintEviction:
         pod: Callable[[Key], Object | None],
         claim: Callable[[Key], ResourceClaim | None],
         taints: Taints,
-        may_evict: Callable[[], bool] = lambda: True,
     ) -> None:
         self._connection = connection
         self._events = events
         self._pod = pod
         self._claim = claim
         self._taints = taints
-        self._may_evict = may_evict
         # Pods with a planned eviction, by uid: an event says if it is cancelled.
         self._planned: set[str] = set()
         self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="device taints", limit=_WORKERS)
@@ -92,8 +90,7 @@ class TaintEviction:
             self._planned.add(uid)
             return left
         self._planned.discard(uid)
-        if self._may_evict():
-            await self._evict(pod)
+        await self._evict(pod)
         return None
 
     def _eviction_time(self, pod: Object) -> datetime | None:

@@ -223,7 +223,7 @@ class SliceIndex:
     """All ResourceSlices, by pool, kept up to date by ``put`` and ``remove``."""
 
     def __init__(self, features: Features, overlay: Overlay, changed: Changes = nobody) -> None:
-        """``changed`` is called after each change with the nodes whose devices may look otherwise now."""
+        """Begin without slices. ``changed`` is told the nodes whose devices may look otherwise, after each change."""
         self._features = features
         self._overlay = overlay
         self._tell = changed

@@ -106,7 +106,7 @@ class DeviceSearches:
         changed: Callable[[], None] = _nobody,
         failed: Failed | None = None,
     ) -> None:
-        """``changed`` is called when devices may look otherwise, and a search would see that; ``failed`` with faults."""
+        """Begin without devices. ``changed`` is called when a search may see other ones; ``failed`` is told faults."""
         self.features = Features.from_gates(gates).compatible(compat)
         self.snapshot = Snapshot(self.features, changed=self._devices_changed, failed=failed)
         self._tell = changed

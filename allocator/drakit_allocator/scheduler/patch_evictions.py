@@ -1,7 +1,7 @@
 """Evicts pods from devices that a ResourceSlicePatch taints with NoExecute.
 
-The controllers evict for slices and DeviceTaintRules; patches are known to this scheduler only, so that the same happens
-beside Kubernetes' own controllers. Whose devices a patch selects is what allocations go by, too.
+Controllers evict for slices and DeviceTaintRules. Patches are known to this scheduler only, so it evicts for them, and
+the same happens beside Kubernetes' own controllers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _TOGETHER = 0.02
 class PatchEvictions:
     """Looks at the pods of claims and devices that change; ``pod`` returns one as last seen.
 
-    Only the scheduler that leads ``may_evict``; one that begins to lead looks at all pods.
+    It does not take the lease: to delete a pod gives nobody a device, and each scheduler that knows patches decides the
+    same.
     """
 
     def __init__(
@@ -37,16 +38,13 @@ class PatchEvictions:
         claims: claim_store.Claims,
         *,
         pod: Callable[[claim_store.Key], Object | None],
-        may_evict: Callable[[], bool],
     ) -> None:
         self._snapshot = snapshot
         self._claims = claims
         # Whether any patch has evicted lately: then its end may cancel what is planned.
         self._was_active = False
         self._soon: asyncio.TimerHandle | None = None
-        self._eviction = TaintEviction(
-            connection, events, pod=pod, claim=claims.get, taints=self._taints, may_evict=may_evict
-        )
+        self._eviction = TaintEviction(connection, events, pod=pod, claim=claims.get, taints=self._taints)
 
     async def run(self) -> None:
         """Evict until cancelled."""
@@ -103,7 +101,7 @@ def _evicts(patch: SlicePatch) -> bool:
 def taints_since(patch: ReadOnlyObject) -> str:
     """Return when the taints of a patch were changed last, as far as its metadata tells.
 
-    Of taints in slices and rules an API server sets ``timeAdded``; it does not do that for kinds of a definition. Whoever
+    Of taints in slices and rules an API server sets ``timeAdded``, which it does not do for kinds of a definition. Who
     owns the taints is in the managed fields, with the time of the last change.
     """
     metadata = patch["metadata"]

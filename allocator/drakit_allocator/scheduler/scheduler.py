@@ -34,7 +34,6 @@ from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, R
 from drakit_allocator.scheduler.state import State
 from drakit_api.features import PATCHES_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
-from drakit_api.slice_patches.patch import PatchFault
 from drakit_api.typed_objects import ResourceClaim
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
@@ -96,7 +95,7 @@ class Scheduler:
             filter_timeout,
             compat,
             self._objection,
-            failed=self._patch_failed,
+            failed=lambda fault: self._reports.patch_fault(fault),
         )
         self._connection = connection
         self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
@@ -115,7 +114,6 @@ class Scheduler:
             self.state.searches.snapshot,
             self.state.claims,
             pod=lambda key: self._pods.get(key[1], key[0]),
-            may_evict=self.lease.is_held,
         )
         self._others = [
             Mirror(connection, NODES, self.state.on_node),
@@ -173,10 +171,6 @@ class Scheduler:
         self.state.on_pod(old, new)
         self._evictions.pod_changed(old, new)
 
-    def _patch_failed(self, fault: PatchFault) -> None:
-        if self.lease.is_held():
-            self._reports.patch_fault(fault)
-
     async def _lead(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         """Schedule while the lease is held; pass it on afterwards unless it was lost."""
         keeper = asyncio.create_task(self.lease.keep())
@@ -214,10 +208,6 @@ class Scheduler:
         await asyncio.gather(self._claims.relist(tasks), self._pods.relist(tasks))
         # Some wait for bindings that the last loss of the lease has ended.
         self.state.queue.move(devices_changed())
-        # What was found out while others led was theirs to tell and to do.
-        for fault in self.state.searches.snapshot.overlay.faults:
-            self._reports.patch_fault(fault)
-        self._evictions.look_at_all()
         self.lease.begin_turn()
         closing = asyncio.create_task(self._close_gaps())
         try:

@@ -52,9 +52,7 @@ class State:
         self._name = name
         self._mixins = gates.enabled(MIXINS_GATE)
         self.cluster = Cluster()
-        self.searches = DeviceSearches(
-            gates, filter_timeout, compat, changed=self._devices_changed, failed=failed
-        )
+        self.searches = DeviceSearches(gates, filter_timeout, compat, changed=self._devices_changed, failed=failed)
         self.claims = claim_store.Claims(self.searches.allocated, self._released)
         self.readiness = Readiness(self.claims)
         self.queue = SchedulingQueue(backoff)
