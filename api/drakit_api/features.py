@@ -116,6 +116,7 @@ _SPECS: dict[str, tuple[Spec, ...]] = {
 
 # Gates that no Kubernetes component knows. AllAlpha leaves them alone: it means what it means there.
 _KIT_SPECS: dict[str, tuple[Spec, ...]] = {PATCHES_GATE: (_alpha(34),), MIXINS_GATE: (_alpha(34),)}
+KIT_GATES = frozenset(_KIT_SPECS)
 
 _DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),

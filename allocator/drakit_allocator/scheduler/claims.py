@@ -75,8 +75,8 @@ class Claims:
         return self._claims.get(key)
 
     def allocated(self) -> Iterable[ResourceClaim]:
-        """Return the claims that have devices."""
-        return self._allocated.values()
+        """Return the claims that have devices, as last known."""
+        return (self._claims.get(key_of(claim), claim) for claim in self._allocated.values())
 
     def pending(self, uid: str) -> bool:
         """Tell whether an allocation of the claim is decided but not yet in the API."""

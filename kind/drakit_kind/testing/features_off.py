@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
+from drakit_api.features import KIT_GATES, FeatureGateError, FeatureGates, parse_gates
 from drakit_kind.cluster import KUBERNETES_VERSION, minor_version, tagged_version
+from drakit_kind.clusters.backends import real_components
 from drakit_kind.clusters.known_gates import known_gates
 from drakit_kind.testing.settings.values import backend, text
 
@@ -40,7 +41,7 @@ def _gates(session: pytest.Session) -> Mapping[str, bool]:
     said = text(session.config, "feature-gates") or ""
     if said != NEEDED:
         return parse_gates(said)
-    needed = {gate for item in session.items if _uses_the_cluster(item) for gate in needed_gates(item)}
+    needed = {gate for item in session.items if _uses_the_cluster(item) for gate in _settable_gates(item)}
     return to_turn_on(needed, _behaves_as(session.config))
 
 
@@ -52,12 +53,23 @@ def needed_gates(item: pytest.Item) -> list[str]:
     return list(dict.fromkeys(gates))
 
 
+def _settable_gates(item: pytest.Item) -> list[str]:
+    """List those that the cluster's components know: Kubernetes' own do not know those of drakit.
+
+    A story that needs one of these then brings the component that has it.
+    """
+    needed = needed_gates(item)
+    if real_components(backend(item.config), text(item.config, "real"), option="--drakit-real"):
+        needed = [gate for gate in needed if gate not in KIT_GATES]
+    return needed
+
+
 def why_left_out(item: pytest.Item) -> str:
     """Say why a story is not run, i.e. which of its gates is off in this run's cluster; "" if it is run.
 
     Nothing is known of a cluster that is not ours, nor of one that a story starts for itself.
     """
-    needed = needed_gates(item)
+    needed = _settable_gates(item)
     if not needed or not _uses_the_cluster(item) or text(item.config, "cluster-kubeconfig") is not None:
         return ""
     try:
