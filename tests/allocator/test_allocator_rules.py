@@ -191,8 +191,8 @@ def test_the_qualified_attribute_is_preferred() -> None:
 def test_equal_devices_share_all_but_their_names() -> None:
     one, other = (_device({"a": {"int": 1}, "b": {"int": number}}) for number in (1, 2))
     assert one.content.traits is other.content.traits
-    assert one.slice.attributes["a"] is other.slice.attributes["a"]
-    assert one.slice.attributes["b"] is not other.slice.attributes["b"]
+    assert one.slice.column("a") is other.slice.column("a")
+    assert one.slice.column("b") is not other.slice.column("b")
 
 
 @pytest.mark.parametrize(

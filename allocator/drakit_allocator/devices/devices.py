@@ -6,26 +6,20 @@ for one that it takes.
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from drakit_allocator.devices.capacity import Limits
 from drakit_allocator.devices.columns import AttributeValue, Column, attribute_of, column_of
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, PublishedCounters, counters_of
+from drakit_allocator.devices.schemas import SliceSchema, Spoiled, slice_schema
 from drakit_allocator.devices.traits import Traits, capacities_of, traits_of
 from drakit_api.slice_patches.patch import SlicePatch
 
+Attributes = tuple[Column[AttributeValue | None], ...]
 DeviceID = tuple[str, str, str]  # driver, pool, device
 PoolID = tuple[str, str]  # driver, pool
-
-
-class Spoiled(NamedTuple):
-    """Where there are values with which no expression can be evaluated: attributes, and whether a capacity is one."""
-
-    attributes: tuple[str, ...] = ()
-    capacity: bool = False
 
 
 class DeviceContent:
@@ -41,23 +35,23 @@ class DeviceContent:
 
     def attribute(self, name: str) -> AttributeValue | None:
         """Return the attribute published under exactly this name; None if there is none."""
-        column = self._slice.attributes.get(name)
+        column = self._slice.column(name)
         return None if column is None else column.values[self._position]
 
     @property
     def attributes(self) -> dict[str, AttributeValue]:
         """Its attributes by published name."""
-        return {name: value for name in self._slice.attributes if (value := self.attribute(name)) is not None}
+        return {name: value for name in self.names if (value := self.attribute(name)) is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The attributes that any device of its slice has, as published."""
-        return self._slice.attribute_names
+        return self._slice.schema.names
 
     @property
     def spoiled(self) -> Spoiled:
         """What of it may make every selector fail."""
-        return Spoiled(self._slice.spoiled, bool(self.traits.capacity.problem))
+        return Spoiled(self._slice.schema.spoiled.attributes, bool(self.traits.capacity.problem))
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -120,27 +114,40 @@ class Device:
 class Changed:
     """What is different about a slice as the allocator sees it. Slices of which it is the same share one object.
 
-    ``attributes`` are the columns that are new; of others those are left that ``attribute_names`` has. ``patches``: the
-    ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
+    ``patches``: the ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
     """
 
-    __slots__ = ("__weakref__", "added_taints", "attribute_names", "attributes", "patches", "spoiled", "traits")
+    __slots__ = ("__weakref__", "_columns", "_order", "added_taints", "patches", "schema", "traits")
 
     def __init__(
         self,
-        attribute_names: tuple[str, ...],
-        attributes: Mapping[str, Column[AttributeValue | None]],
-        spoiled: tuple[str, ...],
+        before: SliceSchema,
+        columns: Mapping[str, Column[AttributeValue | None] | None],
         traits: Column[Traits],
         added_taints: Mapping[int, tuple[Mapping[str, Any], ...]],
         patches: tuple[tuple[SlicePatch, int], ...],
     ) -> None:
-        self.attribute_names = attribute_names
-        self.attributes = attributes
-        self.spoiled = spoiled
+        """Change slices with the schema ``before``; ``columns`` are those that are new, None for one that vanishes."""
+        new = {name: column for name, column in columns.items() if column is not None}
+        left = [name for name in before.names if name not in columns or name in new]
+        names = tuple(dict.fromkeys([*left, *new]))
+        spoiled = [name for name in before.spoiled.attributes if name not in columns]
+        spoiled += [name for name, column in new.items() if column.has_problem]
+        self.schema = slice_schema(
+            before.driver, names, Spoiled(tuple(spoiled), capacities_of(traits).has_problem), before.size
+        )
+        # Where each column is found: among those that are published and, behind them, those that are new.
+        places = {**before.positions, **{name: len(before.names) + number for number, name in enumerate(new)}}
+        self._order = tuple([places[name] for name in names])
+        self._columns = tuple(new.values())
         self.traits = traits
         self.added_taints = added_taints
         self.patches = patches
+
+    def columns(self, published: Attributes) -> Attributes:
+        """Return the columns of a slice that has published these."""
+        found = published + self._columns
+        return tuple([found[place] for place in self._order])
 
 
 class PublishedSlice:
@@ -149,9 +156,8 @@ class PublishedSlice:
     __slots__ = (
         "_devices",
         "added_taints",
-        "attribute_names",
-        "attributes",
         "change",
+        "columns",
         "counters",
         "generation",
         "is_selected_per_device",
@@ -159,10 +165,10 @@ class PublishedSlice:
         "names",
         "node_name",
         "pool",
+        "schema",
         "skip_node_operations",
         "slice_count",
         "spec",
-        "spoiled",
         "traits",
         "uses_compatibility_groups",
     )
@@ -182,9 +188,13 @@ class PublishedSlice:
         devices: Sequence[Mapping[str, Any]] = spec.get("devices") or ()
         self.names: Column[str] = column_of(tuple([sys.intern(device["name"]) for device in devices]))
         self.traits: Column[Traits] = traits_of(devices, hides_sharing=hides_sharing)
-        self.attributes: Mapping[str, Column[AttributeValue | None]] = _attributes(devices)
-        self.attribute_names = tuple(self.attributes)
-        self.spoiled = tuple([name for name, column in self.attributes.items() if column.has_problem])
+        attributes = _attributes(devices)
+        spoiled = Spoiled(
+            tuple([name for name, column in attributes.items() if column.has_problem]),
+            capacities_of(self.traits).has_problem,
+        )
+        self.schema: SliceSchema = slice_schema(self.pool[0], tuple(attributes), spoiled, len(devices))
+        self.columns: Attributes = tuple(attributes.values())  # in the order of the schema's names
         self.uses_compatibility_groups = _uses_groups(self.traits)
         self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position
         self.change: Changed | None = None  # what administrators have made of it, if this is not as published
@@ -204,19 +214,28 @@ class PublishedSlice:
             found = self._devices[position] = Device(self, position)
         return found
 
-    @property
-    def all_spoiled(self) -> Spoiled:
-        """What of its devices may make every selector fail."""
-        return Spoiled(self.spoiled, capacities_of(self.traits).has_problem)
+    def column(self, name: str) -> Column[AttributeValue | None] | None:
+        """Return the values of the attribute published under exactly this name; None if no device has one."""
+        position = self.schema.positions.get(name)
+        return None if position is None else self.columns[position]
 
     def changed(self, change: Changed) -> PublishedSlice:
         """Return the slice as it looks with a change; all else is shared."""
-        other = copy.copy(self)
-        other.attributes = {
-            name: change.attributes.get(name) or self.attributes[name] for name in change.attribute_names
-        }
-        other.attribute_names = change.attribute_names
-        other.spoiled = change.spoiled
+        other = object.__new__(PublishedSlice)
+        # One by one: a patch may change thousands of slices at once.
+        other.counters = self.counters
+        other.generation = self.generation
+        other.is_selected_per_device = self.is_selected_per_device
+        other.name = self.name
+        other.names = self.names
+        other.node_name = self.node_name
+        other.pool = self.pool
+        other.skip_node_operations = self.skip_node_operations
+        other.slice_count = self.slice_count
+        other.spec = self.spec
+        other.uses_compatibility_groups = self.uses_compatibility_groups
+        other.schema = change.schema
+        other.columns = change.columns(self.columns)
         other.traits = change.traits
         other.added_taints = change.added_taints
         other.change = change

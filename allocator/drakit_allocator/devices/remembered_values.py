@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from drakit_allocator.devices.columns import AttributeValue, remember
-from drakit_allocator.devices.devices import DeviceContent, Spoiled
+from drakit_allocator.devices.devices import DeviceContent
+from drakit_allocator.devices.schemas import Spoiled
 from drakit_allocator.devices.traits import Capacity
 from drakit_allocator.devices.turns import evaluate_one
 from drakit_api.cel import (

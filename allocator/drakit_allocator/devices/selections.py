@@ -10,8 +10,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, remember
-from drakit_allocator.devices.devices import PublishedSlice, Spoiled
+from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.remembered_values import SelectorReading, selector
+from drakit_allocator.devices.schemas import SliceSchema, Spoiled
 from drakit_allocator.devices.traits import Capacity, capacities_of
 
 _REMEMBERED = 64  # expressions of which each pool keeps the selection
@@ -112,38 +113,51 @@ class Selection:
         return True
 
 
-class _Part(NamedTuple):
-    """What expressions read of a slice: their readings, and the attributes that any of these looks at."""
+class Part(NamedTuple):
+    """What expressions read of slices with one schema; ``positions`` are those of the attributes ``names``."""
 
     readings: tuple[SelectorReading, ...]
     names: tuple[str, ...]
+    positions: tuple[int, ...]
     reads_capacity: bool
     spoiled: Spoiled
+
+
+def part_of(schema: SliceSchema, expressions: tuple[str, ...]) -> Part:
+    """Return what these expressions read of a slice."""
+    found: Part | None = schema.readings.get(expressions)
+    if found is None:
+        found = remember(schema.readings, expressions, _part(schema, expressions))
+    return found
+
+
+def _part(schema: SliceSchema, expressions: tuple[str, ...]) -> Part:
+    readings = tuple([selector(schema.driver, one, schema.names, schema.spoiled) for one in expressions])
+    read = tuple(dict.fromkeys(name for one in readings for name in one.names))
+    positions = tuple([schema.positions[name] for name in read])
+    return Part(readings, read, positions, any(one.reads_capacity for one in readings), schema.spoiled)
 
 
 class _Plan:
     """What expressions read of pools with one schema, worked out once for all of them."""
 
-    def __init__(self, parts: Sequence[_Part]) -> None:
+    def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
-        self.reads = tuple([(number, name) for number, part in enumerate(parts) for name in part.names])
+        self.reads = tuple([(number, position) for number, part in enumerate(parts) for position in part.positions])
         self.reads_capacity = any(part.reads_capacity for part in parts)
         # By what is read: numbers of columns, which are never used twice. Pools hold them, not their numbers.
         self.found: OneOfEach[Hashable, PoolSelection] = OneOfEach()
 
 
-# For each slice: driver, attributes, what is spoiled, and the number of devices.
-_SliceSchemas = tuple[tuple[str, tuple[str, ...], Spoiled, int], ...]
-
-Reads = tuple[tuple[int, str], ...]  # numbers of slices, and names of attributes
+Reads = tuple[tuple[int, int], ...]  # numbers of slices, and positions of attributes
 
 
 class Schema:
-    """What slices publish as far as names go: where it is equal, expressions read the same. Made by ``schema_of``."""
+    """The schemas of some slices: where they are equal, expressions read the same. Made by ``schema_of``."""
 
     __slots__ = ("__weakref__", "_plans", "_slices")
 
-    def __init__(self, slices: _SliceSchemas) -> None:
+    def __init__(self, slices: tuple[SliceSchema, ...]) -> None:
         self._slices = slices
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
@@ -151,47 +165,37 @@ class Schema:
         """Return what these expressions read of each slice."""
         found = self._plans.get(expressions)
         if found is None:
-            parts = [_part(driver, names, spoiled, expressions) for driver, names, spoiled, _ in self._slices]
-            found = remember(self._plans, expressions, _Plan(parts))
+            found = remember(self._plans, expressions, _Plan([part_of(one, expressions) for one in self._slices]))
         return found
 
 
-_SCHEMAS: OneOfEach[_SliceSchemas, Schema] = OneOfEach()
+_SCHEMAS: OneOfEach[tuple[SliceSchema, ...], Schema] = OneOfEach()
 
 
 def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
     """Return the schema of these slices in this order."""
-    parts = tuple([(one.pool[0], one.attribute_names, one.all_spoiled, len(one)) for one in slices])
+    parts = tuple([one.schema for one in slices])
     return _SCHEMAS.of(parts, Schema, parts)
 
 
-def _part(driver: str, names: tuple[str, ...], spoiled: Spoiled, expressions: tuple[str, ...]) -> _Part:
-    readings = tuple([selector(driver, one, names, spoiled) for one in expressions])
-    read = tuple(dict.fromkeys(name for one in readings for name in one.names))
-    return _Part(readings, read, any(one.reads_capacity for one in readings), spoiled)
+def new_selection(published: PublishedSlice, part: Part, among: int) -> Selection:
+    """Return the devices ``among`` those of a slice that satisfy the expressions of ``part``; nobody remembers it."""
+    columns = {name: published.columns[place] for name, place in zip(part.names, part.positions, strict=True)}
+    return Selection(part.readings, columns, capacities_of(published.traits) if part.reads_capacity else None, among)
 
 
-def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: _Part, among: int) -> Selection:
+def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: Part, among: int) -> Selection:
     """Return a slice's devices that satisfy the expressions; shared with all slices that are alike in what is read."""
-    columns = {name: published.attributes[name] for name in part.names}
+    columns = [published.columns[place] for place in part.positions]
     capacities = capacities_of(published.traits)
     # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
     # crowd the memory of those that many have.
-    read: list[Column[Any]] = [*columns.values(), *([capacities] if part.reads_capacity else [])]
+    read: list[Column[Any]] = [*columns, *([capacities] if part.reads_capacity else [])]
     host = max(read, key=lambda column: column.number, default=capacities)
-    names = tuple([(name, column.number) for name, column in columns.items()])
+    names = tuple([(name, column.number) for name, column in zip(part.names, columns, strict=True)])
     key = (expressions, published.pool[0], names, part.spoiled, part.reads_capacity and capacities.number, among)
     found: Selection | None = host.memory.get(key)
-    if found is None:
-        found = Selection(part.readings, columns, capacities if part.reads_capacity else None, among)
-        remember(host.memory, key, found)
-    return found
-
-
-def slice_selection(published: PublishedSlice, expressions: tuple[str, ...], among: int) -> Selection:
-    """Return the devices ``among`` those of a slice that satisfy the expressions, shared as those of pools are."""
-    (part,) = schema_of((published,)).plan(expressions).parts
-    return _selection(published, expressions, part, among)
+    return found or remember(host.memory, key, new_selection(published, part, among))
 
 
 class PoolSelection:
@@ -247,7 +251,7 @@ class PoolSelections:
         plan = self._schema.plan(expressions)
         reads, numbers = self._numbers
         if reads is not plan.reads and reads != plan.reads:
-            numbers = tuple([self._slices[number].attributes[name].number for number, name in plan.reads])
+            numbers = tuple([self._slices[number].columns[position].number for number, position in plan.reads])
             self._numbers = plan.reads, numbers
         key = (numbers, self._capacities.number if plan.reads_capacity else 0, self._among)
         found = plan.found.get(key)

@@ -6,22 +6,29 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from drakit_allocator.devices.columns import AttributeValue, Column, column_of, joined
 from drakit_allocator.devices.devices import Device, PublishedSlice
 from drakit_allocator.devices.traits import Traits
 
+_T = TypeVar("_T")
 _EMPTY: Column[Any] = column_of(())
 
 
-class Table:
-    """Some slices, one after the other."""
+def _joined(columns: list[Column[_T]]) -> Column[_T]:
+    return joined(columns) if columns else _EMPTY
 
-    def __init__(self, slices: Sequence[PublishedSlice]) -> None:
+
+class Table:
+    """Some slices, one after the other. ``before`` is a table of slices with the same devices, under the same names."""
+
+    def __init__(self, slices: Sequence[PublishedSlice], before: Table | None = None) -> None:
         self.slices = slices
-        self.names: Column[str] = joined([one.names for one in slices]) if slices else _EMPTY
-        self.traits: Column[Traits] = joined([one.traits for one in slices]) if slices else _EMPTY
+        self.names: Column[str] = _joined([one.names for one in slices]) if before is None else before.names
+        traits = [one.traits for one in slices]
+        is_same = before is not None and traits == [one.traits for one in before.slices]
+        self.traits: Column[Traits] = before.traits if before is not None and is_same else _joined(traits)
         self.devices: Sequence[Device] = _Devices(slices)
         # The taints that administrators give to devices.
         self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = _added_taints(slices)
@@ -30,13 +37,13 @@ class Table:
     @cached_property
     def attribute_names(self) -> tuple[str, ...]:
         """The attributes that any of the devices has, as published."""
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.attributes for one in self.slices)))
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.schema.names for one in self.slices)))
 
     def column(self, name: str) -> Column[AttributeValue | None]:
         """Return the values of an attribute, None for devices without it."""
         found = self._columns.get(name)
         if found is None:
-            parts = [one.attributes.get(name) or column_of((None,) * len(one)) for one in self.slices]
+            parts = [one.column(name) or column_of((None,) * len(one)) for one in self.slices]
             found = self._columns[name] = joined(parts)
         return found
 

@@ -7,81 +7,82 @@ others do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 
-from drakit_allocator.devices.columns import OneOfEach
-from drakit_allocator.devices.devices import Changed, PoolID, PublishedSlice
-from drakit_allocator.devices.remembered_values import selector
-from drakit_allocator.devices.selections import Schema, schema_of
+from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
-from drakit_allocator.overlays.changes import Masks, change_of
+from drakit_allocator.overlays.outcomes import Outcome, outcome_of
 from drakit_allocator.overlays.statements import Failed, Statement
 from drakit_api.kubernetes_objects import ReadOnlyObject
-from drakit_api.objects.device_attributes import published_names
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault, SlicePatch
+
+_numbers = itertools.count(1)
 
 # Told whom a statement that came, changed or went may concern.
 Concerns = Callable[[DeviceFilter], None]
 
 
-class _Outcome:
-    """Which devices of a slice each statement selects, and what becomes of the slice."""
-
-    __slots__ = ("__weakref__", "change", "masks")
-
-    def __init__(self, published: PublishedSlice, masks: Masks) -> None:
-        self.masks = dict(masks)
-        self.change: Changed | None = change_of(published, masks)
-
-
-class Seen(NamedTuple):
-    """A slice as the allocator sees it, and why."""
-
-    slice: PublishedSlice
-    concerned: _Concerned
-    outcome: _Outcome | None
-
-
-class _Concerned:
+class Concerned:
     """The statements that may concern a pool, rules first, then patches in the order in which they win."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
         self.statements = tuple(statements)
-        self._columns: dict[Schema, tuple[str, ...]] = {}
-        # By what the statements read: numbers of columns, which are never used twice.
-        self._outcomes: OneOfEach[Hashable, _Outcome] = OneOfEach()
+        self.number = next(_numbers)
+        self._members = frozenset(self.statements)
+        self._since: dict[int, _Step] = {}
 
-    def outcome(self, published: PublishedSlice, before: _Outcome | None) -> _Outcome:
-        """Evaluate the statements on a slice, but for those of which it is known from ``before``."""
-        schema = schema_of((published,))
-        columns = self._columns.get(schema)
-        if columns is None:
-            columns = self._columns[schema] = self._read(published)
-        numbers = [published.attributes[name].number for name in columns]
-        key = (schema, published.names.number, published.traits.number, *numbers)
-        found = self._outcomes.get(key)
-        if found is None:
-            known = {} if before is None else before.masks
-            masks = tuple([(one, _mask(one, known, published)) for one in self.statements])
-            found = self._outcomes[key] = _Outcome(published, masks)
+    def outcomes(
+        self, slices: Iterable[PublishedSlice], before: Mapping[str, Outcome], earlier: Concerned | None
+    ) -> dict[str, Outcome]:
+        """Return what the statements make of the slices of a pool, by the names of these.
+
+        ``before`` is what ``earlier`` statements made of some of them, of which only new statements are evaluated.
+        """
+        step = None if earlier is None else self._step(earlier)
+        found = {}
+        for one in slices:
+            known = before.get(one.name)
+            found[one.name] = self._first(one) if known is None or step is None else self._next(one, known, step)
         return found
 
-    def _read(self, published: PublishedSlice) -> tuple[str, ...]:
-        """Name the attributes that decide about statements, or are changed by them, as far as they are published."""
-        driver, spoiled = published.pool[0], published.all_spoiled
-        read: dict[str, None] = {}
-        for one in self.statements:
-            for expression in one.expressions:
-                read |= dict.fromkeys(selector(driver, expression, published.attribute_names, spoiled).names)
-            for name in one.attributes:
-                read |= dict.fromkeys(published_names(name, driver))
-        return tuple([name for name in published.attribute_names if name in read])
+    def _step(self, earlier: Concerned) -> _Step:
+        found = self._since.get(earlier.number)
+        if found is None:
+            fresh = tuple([one for one in self.statements if one not in earlier._members])
+            found = self._since[earlier.number] = _Step(fresh)
+        return found
+
+    def _first(self, published: PublishedSlice) -> Outcome:
+        return self._outcome(published, {one: one.selected(published) for one in self.statements})
+
+    def _next(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
+        masks = tuple([one.selected(published) for one in step.fresh])
+        known = step.known.get((before.number, masks))
+        if known is not None:
+            return known
+        found = self._outcome(published, {**before.masks, **dict(zip(step.fresh, masks, strict=True))})
+        if found.touched <= before.touched:
+            step.known[before.number, masks] = found
+        return found
+
+    def _outcome(self, published: PublishedSlice, selected: Mapping[Statement, int]) -> Outcome:
+        return outcome_of(published, [(one, mask) for one in self.statements if (mask := selected.get(one))])
 
 
-def _mask(one: Statement, known: Mapping[Statement, int], published: PublishedSlice) -> int:
-    mask = known.get(one)
-    return one.selected(published) if mask is None else mask
+class _Step:
+    """The way from statements of which outcomes are known to those of now.
+
+    ``fresh`` are those that were not among them. ``known`` is what becomes of an outcome, given what these select:
+    the same for all slices, unless it depends on attributes on which the one before did not.
+    """
+
+    __slots__ = ("fresh", "known")
+
+    def __init__(self, fresh: tuple[Statement, ...]) -> None:
+        self.fresh = fresh
+        self.known: dict[tuple[int, tuple[int, ...]], Outcome] = {}
 
 
 class Overlay:
@@ -102,7 +103,8 @@ class Overlay:
         self._patches: dict[str, Statement] = {}
         # The pools that filters name have statements of their own, all others of a driver have the same ones.
         self._named_pools: dict[str, int] = {}
-        self._concerned: dict[tuple[str, str | None], _Concerned] = {}
+        self._concerned: dict[tuple[str, str | None], Concerned] = {}
+        self._ordered: Sequence[Statement] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -152,6 +154,7 @@ class Overlay:
 
     def _replace(self, statements: dict[str, Statement], name: str, new: Statement | None) -> None:
         old = statements.get(name)
+        self._ordered = None
         if new is not None:
             statements[name] = new
         elif old is not None:
@@ -179,29 +182,23 @@ class Overlay:
             if is_meant and wanted.driver in (None, driver):
                 del self._concerned[driver, pool]
 
-    def seen(self, published: PublishedSlice, known: Seen | None) -> Seen:
-        """Return a slice as statements make it look; ``known`` is what that was before, if the slice is the same."""
-        concerned = self._of_pool(published.pool)
-        if known is not None and known.concerned is concerned:
-            return known
-        if not concerned.statements:
-            return Seen(published, concerned, None)
-        outcome = concerned.outcome(published, None if known is None else known.outcome)
-        if known is not None and known.outcome is not None and known.outcome.change is outcome.change:
-            return Seen(known.slice, concerned, outcome)
-        change = outcome.change
-        return Seen(published if change is None else published.changed(change), concerned, outcome)
-
-    def _of_pool(self, pool_id: PoolID) -> _Concerned:
+    def concerning(self, pool_id: PoolID) -> Concerned | None:
+        """Return the statements that may concern a pool, one object until they change; None if there are none."""
         driver, pool = pool_id
         key = (driver, pool if pool in self._named_pools else None)
         found = self._concerned.get(key)
         if found is None:
             rules = [one for one in self._rules.values() if one.filter.may_concern(driver, pool)]
-            patches = [one for one in self._patches.values() if one.filter.may_concern(driver, pool)]
-            patches.sort(key=lambda one: () if one.patch is None else one.patch.precedence)
-            found = self._concerned[key] = _Concerned([*rules, *patches])
-        return found
+            patches = [one for one in self._in_order() if one.filter.may_concern(driver, pool)]
+            found = self._concerned[key] = Concerned([*rules, *patches])
+        return found if found.statements else None
+
+    def _in_order(self) -> Sequence[Statement]:
+        """Return the statements of all patches, those that win first."""
+        if self._ordered is None:
+            patches = [(one.patch.precedence, one) for one in self._patches.values() if one.patch is not None]
+            self._ordered = [one for _, one in sorted(patches, key=itemgetter(0))]
+        return self._ordered
 
 
 def _is_same(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:

@@ -6,14 +6,19 @@ A rule is a patch that adds a taint, as ``resourceslice/tracker`` of dynamic-res
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from drakit_allocator.devices.columns import AttributeValue, attribute_of, remember
 from drakit_allocator.devices.devices import PublishedSlice
-from drakit_allocator.devices.selections import slice_selection
+from drakit_allocator.devices.selections import Part, new_selection, part_of
+from drakit_allocator.devices.traits import capacities_of
 from drakit_api.cel import CelCompileError
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, FilterFault, PatchFault, SlicePatch
+
+# Slices that differ in what a statement reads, and of which it knows the devices that it is about.
+_REMEMBERED = 64
 
 _numbers = itertools.count(1)
 Failed = Callable[[PatchFault], None]
@@ -26,7 +31,18 @@ class Statement:
     ``patch`` is None for rules.
     """
 
-    __slots__ = ("_failed", "attributes", "capacity", "expressions", "faults", "filter", "number", "patch", "taints")
+    __slots__ = (
+        "_failed",
+        "_known",
+        "attributes",
+        "capacity",
+        "expressions",
+        "faults",
+        "filter",
+        "number",
+        "patch",
+        "taints",
+    )
 
     def __init__(
         self,
@@ -40,11 +56,18 @@ class Statement:
         self.filter = wanted
         self.expressions = expressions
         self.patch = patch
-        self.attributes = {} if patch is None else patch.attributes
+        said = {} if patch is None else patch.attributes
+        # None removes an attribute.
+        self.attributes: Mapping[str, AttributeValue | None] = {
+            name: None if value is None else attribute_of(value) for name, value in said.items()
+        }
         self.capacity = {} if patch is None else patch.capacity
         self.taints = taints
         self.faults: dict[tuple[str, str], PatchFault] = {}
         self._failed = failed
+        # By what it reads of slices. Not with the columns, as selections of requests are: there are as many statements
+        # as administrators like, and most of them are evaluated on each slice but once.
+        self._known: dict[Hashable, int] = {}
 
     @staticmethod
     def of_rule(rule: ReadOnlyObject) -> Statement | None:
@@ -73,13 +96,24 @@ class Statement:
 
     def selected(self, published: PublishedSlice) -> int:
         """Return the devices of a slice that it is about, as bits; of a pool that it may concern."""
-        among = (1 << len(published)) - 1
+        among = published.schema.everything
         if self.filter.device is not None:
             position = published.names.positions.get(self.filter.device)
             among = 0 if position is None else 1 << position
         if not self.expressions or not among:
             return among
-        selection = slice_selection(published, self.expressions, among)
+        part = part_of(published.schema, self.expressions)
+        numbers = [published.columns[place].number for place in part.positions]
+        if part.reads_capacity:
+            numbers.append(capacities_of(published.traits).number)
+        key = (published.schema.number, among, *numbers)
+        mask = self._known.get(key)
+        if mask is None:
+            mask = remember(self._known, key, self._matching(published, part, among), _REMEMBERED)
+        return mask
+
+    def _matching(self, published: PublishedSlice, part: Part, among: int) -> int:
+        selection = new_selection(published, part, among)
         if selection.is_clean():
             return selection.mask
         mask = 0

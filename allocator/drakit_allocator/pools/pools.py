@@ -17,11 +17,13 @@ from drakit_allocator.devices.traits import Traits
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.overlays.overlay import Overlay, Seen
+from drakit_allocator.overlays.outcomes import Outcome
+from drakit_allocator.overlays.overlay import Concerned, Overlay
 from drakit_allocator.pools.views import PoolView as PoolView
 from drakit_api.slice_patches.patch import DeviceFilter
 
 _Key = TypeVar("_Key", PoolID, str)
+_Visible = tuple[PublishedSlice, ...]
 
 # Nodes, known by name, of which it is remembered what they see. Names of nodes that have gone make room some day.
 _REMEMBERED_NODES = 16384
@@ -54,25 +56,36 @@ class _Pool:
         self.slices: dict[str, PublishedSlice] = self.published
         self._is_stable = features.variant == "stable"
         self._overlay = overlay
-        self._seen: dict[str, Seen] = {}
+        self._concerned: Concerned | None = None  # the statements of which ``_outcomes`` are known
+        self._outcomes: Mapping[str, Outcome] = {}  # by names of slices
         self._is_current = True
         self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
-        self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
+        # Views and the slices for each node, as published: administrators do not change which node sees a slice.
+        self._views: dict[_Visible, PoolView | None] = {}
+        self._by_node: dict[str, tuple[Mapping[str, str], _Visible]] = {}
+        # Views of the same published slices, from which the next ones are made.
+        self._outdated: dict[_Visible, PoolView | None] = {}
         # Earlier views: what they have in common with the next must not vanish in between.
         self._replaced: object = None
-        self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
 
     def put(self, one: PublishedSlice) -> None:
         """Add or replace a slice."""
         self.published[one.name] = one
-        self._seen.pop(one.name, None)
-        self.changed()
+        self._changed(one.name)
 
     def remove(self, name: str) -> None:
         """Forget a slice."""
         del self.published[name]
-        self._seen.pop(name, None)
-        self.changed()
+        self._changed(name)
+
+    def _changed(self, name: str) -> None:
+        """Forget the views: this slice has come, changed or gone."""
+        self._outcomes = {other: outcome for other, outcome in self._outcomes.items() if other != name}
+        self._is_current = False
+        if self._views or self._outdated:
+            self._replaced = self._views, self._outdated
+        self._views, self._outdated = {}, {}
+        self._by_node.clear()
 
     def reconsider(self) -> None:
         """Look at the slices again, as what administrators say may be something else."""
@@ -82,48 +95,54 @@ class _Pool:
         """Look at the slices through the overlay, if anything has changed; the views stay if no slice does."""
         if self._is_current:
             return
-        if self._overlay.is_empty:
-            if self._seen:
-                self._seen.clear()
-                self._forget_views()
-            self.slices = self.published
-        else:
-            for name, one in self.published.items():
-                known = self._seen.get(name)
-                seen = self._seen[name] = self._overlay.seen(one, known)
-                if known is None or known.slice is not seen.slice:
-                    self._forget_views()
-            self.slices = {name: self._seen[name].slice for name in self.published}
+        concerned = self._overlay.concerning(self.id)
+        outcomes: Mapping[str, Outcome] = {}
+        if concerned is not None:
+            outcomes = concerned.outcomes(self.published.values(), self._outcomes, self._concerned)
+        slices = {name: self._seen(one, outcomes.get(name)) for name, one in self.published.items()}
+        if slices != self.slices:  # slices are compared by identity
+            self._outdated |= self._views
+            self._views = {}
+        self.slices = slices if outcomes else self.published
+        self._outcomes, self._concerned = outcomes, concerned
         self._is_current = True
 
-    def changed(self) -> None:
-        """Forget the views; some slice changed."""
-        self._is_current = False
-        self._forget_views()
-
-    def _forget_views(self) -> None:
-        if self._views:
-            self._replaced = self._views
-        self._views = {}
-        self._by_node.clear()
+    def _seen(self, published: PublishedSlice, after: Outcome | None) -> PublishedSlice:
+        """Return a slice with what statements make of it; the same object as before if that is the same."""
+        if after is None or after.change is None:
+            return published
+        before = self._outcomes.get(published.name)
+        is_same = before is not None and before.change is after.change
+        return self.slices[published.name] if is_same else published.changed(after.change)
 
     def view(self, node: Node) -> PoolView | None:
         """Return the pool as the node sees it; None when it has nothing for the node or is being replaced."""
         self.look()
         known = self._by_node.get(node.name)
         if known is not None and known[0] == node.labels:
-            return known[1]
-        visible = tuple(self._visible(node))
+            visible = known[1]
+        else:
+            visible = tuple(self._visible(node))
+            remember(self._by_node, node.name, (node.labels, visible), _REMEMBERED_NODES)
         if visible not in self._views:
-            self._views[visible] = self._build(visible) if visible else None
+            self._views[visible] = self._view(visible)
             self._replaced = None
-        view = self._views[visible]
-        remember(self._by_node, node.name, (node.labels, view), _REMEMBERED_NODES)
-        return view
+        return self._views[visible]
+
+    def _view(self, visible: _Visible) -> PoolView | None:
+        if visible not in self._outdated:
+            return self._build(visible) if visible else None
+        before = self._outdated.pop(visible)
+        return before and before.relaid(self._as_seen)
+
+    def _as_seen(self, slices: Iterable[PublishedSlice]) -> list[PublishedSlice]:
+        """Return slices of the pool as administrators make them look."""
+        return [self.slices[one.name] for one in slices]
 
     def _visible(self, node: Node) -> Iterable[PublishedSlice]:
-        on_node = [one for one in self.slices.values() if one.node_name and one.node_name == node.name]
-        shared = [one for one in self.slices.values() if not one.node_name or self._is_for_all(one)]
+        slices = self.published.values()
+        on_node = [one for one in slices if one.node_name and one.node_name == node.name]
+        shared = [one for one in slices if not one.node_name or self._is_for_all(one)]
         return (one for one in dict.fromkeys(on_node + shared) if self._is_known(one) and self._targets(one, node))
 
     def _is_for_all(self, one: PublishedSlice) -> bool:
@@ -155,15 +174,15 @@ class _Pool:
             raise AllocationError(f"{where}: {error.message}") from None
         return False
 
-    def _build(self, visible: tuple[PublishedSlice, ...]) -> PoolView | None:
+    def _build(self, visible: _Visible) -> PoolView | None:
         generation = max(one.generation for one in visible)
         current = [one for one in visible if one.generation == generation]
         others: list[PublishedSlice] = []
         if len(current) != current[0].slice_count:
             # Upstream looks at the slices for other nodes only at this point.
-            if any(one.generation > generation for one in self.slices.values()):
+            if any(one.generation > generation for one in self.published.values()):
                 return None
-            everywhere = [one for one in self.slices.values() if one.generation == generation]
+            everywhere = [one for one in self.published.values() if one.generation == generation]
             ignored: list[PublishedSlice] = []
             if not self.features.compatibility_groups:
                 ignored = [one for one in everywhere if one.uses_compatibility_groups]
@@ -177,7 +196,8 @@ class _Pool:
         return self._assemble(sorted(current, key=lambda one: one.name), others)
 
     def _assemble(self, current: list[PublishedSlice], others: list[PublishedSlice]) -> PoolView:
-        slices, elsewhere = self._with_devices(current), self._with_devices(others)
+        slices = self._as_seen(self._with_devices(current))
+        elsewhere = self._as_seen(self._with_devices(others))
         if duplicate := _first_duplicate([name for one in slices for name in one.names.values]):
             return PoolView(self.id, self.features).defective("invalid", f"duplicate device name {duplicate}")
         try:

@@ -7,7 +7,7 @@ no slice of the pool changes and nothing in it is allocated or released.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -60,17 +60,26 @@ class PoolView:
         slices: Sequence[PublishedSlice] = (),
         others: Sequence[PublishedSlice] = (),
         counters: PoolCounters | None = None,
+        before: PoolView | None = None,
     ) -> None:
-        """Put the slices together. Raises ``KeyError`` for devices that draw from unknown counters."""
+        """Put the slices together. Raises ``KeyError`` for devices that draw from unknown counters.
+
+        ``before`` is a view of the same slices, from which they differ in what administrators make of them: attributes,
+        capacities and taints. What devices draw and which are allocated is not found out again.
+        """
         self.id = pool_id
         self.features = features
         self.problem: Literal["incomplete", "invalid"] | None = None
         self.reason = ""
-        self.table = Table(slices)
+        self.table: Table = Table(slices, None if before is None else before.table)
         self.names = self.table.names
         self.devices: Sequence[Device] = self.table.devices
         overdraft_blocks = Defect.OVERDRAFT_BLOCKS_POOL in features.defects
-        self.shape: Shape = shape_of(self.table.traits, counters, overdraft_blocks=overdraft_blocks)
+        self.shape: Shape = (
+            before.shape
+            if before is not None and before.table.traits is self.table.traits
+            else shape_of(self.table.traits, counters, overdraft_blocks=overdraft_blocks)
+        )
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
         self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
@@ -81,12 +90,14 @@ class PoolView:
         self._others = others
         self._published_counters = counters
         self.has_others = any(map(len, others))
-        self._drawing = self._drawing_of(features, overdraft_blocks)
+        self._drawing: Drawing = self._drawing_of(features, overdraft_blocks) if before is None else before._drawing
         self._selections = PoolSelections(slices, self.shape.capacities, self.selectable_mask)
         self._answers: dict[RequestKind, _Answer] = {}
         self.number = next(_numbers)  # stands for the view where a reference would keep it alive
         self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
-        self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
+        self._occupation: tuple[object, Occupation] = (
+            (None, self.shape.untouched) if before is None else before._occupation
+        )
 
     def _drawing_of(self, features: Features, overdraft_blocks: bool) -> Drawing:
         return Drawing(
@@ -105,6 +116,13 @@ class PoolView:
         view = PoolView(self.id, self.features)
         view.problem, view.reason = problem, reason
         return view
+
+    def relaid(self, as_seen: Callable[[Iterable[PublishedSlice]], Sequence[PublishedSlice]]) -> PoolView:
+        """Return the view with its slices as administrators make them look now; itself if there is nothing to see."""
+        if self.problem is not None:
+            return self
+        slices, others = as_seen(self.table.slices), as_seen(self._others)
+        return PoolView(self.id, self.features, slices, others, self._published_counters, self)
 
     def under(self, features: Features) -> PoolView:
         """Return the same pool for an allocator with other defects."""

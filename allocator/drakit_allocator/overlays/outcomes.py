@@ -1,0 +1,144 @@
+"""What statements make of the devices of a slice, column by column. Slices of which they make the same share it.
+
+Columns are made one by one, and are shared as well: a patch that changes leaves all columns as they are but for those
+that it is about.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, column_of, union
+from drakit_allocator.devices.devices import Changed, PublishedSlice
+from drakit_allocator.devices.traits import Traits, with_capacity
+from drakit_allocator.overlays.statements import Statement
+from drakit_api.objects.device_attributes import published_names
+
+# A statement, and the devices that it is about, as bits; in the order of precedence.
+Masks = Sequence[tuple[Statement, int]]
+# What is to become of an attribute: a value, or None, for devices that nobody of higher precedence speaks about.
+_Voices = tuple[tuple[AttributeValue | None, int], ...]
+
+_numbers = itertools.count(1)
+
+
+class Outcome:
+    """Which devices of a slice each statement selects, and what becomes of the slice: ``change``, None if nothing.
+
+    Made by ``outcome_of``. ``masks`` has those statements that select any. ``touched`` are the published attributes on
+    which the outcome depends.
+    """
+
+    __slots__ = ("__weakref__", "_columns", "change", "masks", "number", "touched")
+
+    def __init__(self, published: PublishedSlice, masks: Masks, voices: Mapping[str, _Voices]) -> None:
+        self.number = next(_numbers)
+        self.masks = dict(masks)
+        driver = published.schema.driver
+        self._columns = [_new_columns(published, published_names(name, driver), said) for name, said in voices.items()]
+        self.touched = frozenset(_touched(published, voices))
+        self.change: Changed | None = None
+        if saying := [(one, mask) for one, mask in masks if not one.is_idle]:
+            patches = tuple([(one.patch, mask) for one, mask in saying if one.patch is not None])
+            columns = {name: column for one in self._columns for name, column in one.columns.items()}
+            self.change = Changed(published.schema, columns, _traits(published, saying), _taints(saying), patches)
+
+
+_OUTCOMES: OneOfEach[Hashable, Outcome] = OneOfEach()
+
+
+def outcome_of(published: PublishedSlice, masks: Masks) -> Outcome:
+    """Return what statements make of a slice, given those that select devices; one object where it is the same."""
+    voices = _voices(masks)
+    numbers = [published.columns[place].number for place in _touched(published, voices)]
+    said = tuple([(one.number, mask) for one, mask in masks])
+    key = (published.schema, published.traits.number, *numbers, said)
+    return _OUTCOMES.of(key, Outcome, published, masks, voices)
+
+
+def _voices(masks: Masks) -> dict[str, _Voices]:
+    """Find out who decides about each attribute: of statements about the same device, the first one."""
+    voices: dict[str, list[tuple[AttributeValue | None, int]]] = {}
+    decided: dict[str, int] = {}
+    for one, mask in masks:
+        for name, value in one.attributes.items():
+            if left := mask & ~decided.get(name, 0):
+                voices.setdefault(name, []).append((value, left))
+                decided[name] = decided.get(name, 0) | mask
+    return {name: tuple(said) for name, said in voices.items()}
+
+
+def _touched(published: PublishedSlice, names: Iterable[str]) -> list[int]:
+    """Return the positions of the published attributes that these fully qualified names stand for."""
+    positions, driver = published.schema.positions, published.schema.driver
+    every = itertools.chain.from_iterable(published_names(name, driver) for name in names)
+    return [positions[name] for name in every if name in positions]
+
+
+class _NewColumns:
+    """The columns of one attribute, by the names under which devices may have it; None if no device has it any more."""
+
+    __slots__ = ("__weakref__", "columns")
+
+    def __init__(
+        self, published: Mapping[str, Column[AttributeValue | None] | None], voices: _Voices, size: int
+    ) -> None:
+        values: dict[str, list[AttributeValue | None]] = {
+            name: [None] * size if one is None else [*one.values] for name, one in published.items()
+        }
+        for value, mask in voices:
+            for position in bits(mask):
+                _put(values, position, value)
+        made = {name: column_of(tuple(new)) for name, new in values.items()}
+        self.columns = {name: column if any(column.values) else None for name, column in made.items()}
+
+
+def _put(columns: Mapping[str, list[AttributeValue | None]], position: int, value: AttributeValue | None) -> None:
+    """Replace an attribute of a device where it is published; one that is not published gets its full name."""
+    names = [*columns]
+    for name in [name for name in names if columns[name][position] is not None] or names[:1]:
+        columns[name][position] = value
+
+
+_NEW_COLUMNS: OneOfEach[Hashable, _NewColumns] = OneOfEach()
+
+
+def _new_columns(published: PublishedSlice, names: Sequence[str], voices: _Voices) -> _NewColumns:
+    columns = {name: published.column(name) for name in names}
+    size = published.schema.size
+    numbers = tuple([0 if one is None else one.number for one in columns.values()])
+    said = tuple([(0 if value is None else value.number, mask) for value, mask in voices])
+    return _NEW_COLUMNS.of((*names, numbers, size, said), _NewColumns, columns, voices, size)
+
+
+_TRAITS: OneOfEach[Hashable, Column[Traits]] = OneOfEach()
+
+
+def _traits(published: PublishedSlice, masks: Masks) -> Column[Traits]:
+    """Return the column of everything that is no attribute, of which only capacities change."""
+    saying = [(one, mask) for one, mask in masks if one.capacity]
+    if not saying:
+        return published.traits
+    key = (published.traits.number, published.schema.driver, *[(one.number, mask) for one, mask in saying])
+    return _TRAITS.of(key, _new_traits, published, saying)
+
+
+def _new_traits(published: PublishedSlice, masks: Masks) -> Column[Traits]:
+    values = list(published.traits.values)
+    for position in bits(union(mask for _, mask in masks)):
+        decided: dict[str, Mapping[str, Any]] = {}
+        for one, mask in masks:
+            if mask >> position & 1:
+                decided = {**one.capacity, **decided}
+        values[position] = with_capacity(values[position], decided, published.schema.driver)
+    return column_of(tuple(values))
+
+
+def _taints(masks: Masks) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
+    saying = [(one, mask) for one, mask in masks if one.taints]
+    return {
+        position: tuple([taint for one, mask in saying if mask >> position & 1 for taint in one.taints])
+        for position in bits(union(mask for _, mask in saying))
+    }
