@@ -158,7 +158,7 @@ def test_a_faulty_selector_is_told_and_the_others_are_patched(patching: Patching
     assert _counts(patching, "red") == [1]
     # Another generation with the same fault is told again.
     patching.change("red", attributes=gpus.attribute("tier", string="golden"))
-    eventually(lambda: sum(_counts(patching, "red")) == 2, "the fault of the new generation is told")
+    eventually(lambda: _counts(patching, "red") == [1, 1], "the fault of the new generation is told")
 
 
 def _counts(patching: Patching, short: str) -> list[int]:

@@ -16,7 +16,7 @@ from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import BY_KIND, CUSTOM_RESOURCE_DEFINITIONS, Resource
 
 MANAGER = "drakit"
-_FORBIDDEN, _UNAUTHORIZED = 403, 401
+_FORBIDDEN, _UNAUTHORIZED, _TOO_MANY_REQUESTS = 403, 401, 429
 _PAUSE = 0.1
 # What the server says of an object, and not who wrote it.
 _BOOKKEEPING = ("managedFields", "resourceVersion", "generation")
@@ -77,10 +77,18 @@ async def until_served(connection: Connection, definition: Object, seconds: floa
 
 
 async def _is_served(connection: Connection, stored: Object) -> bool:
-    """Check that a definition is established, and that there is a list of its objects."""
+    """Check that a definition is established, and that there is a list of its objects.
+
+    kube-apiserver answers 429 as long as it makes the store of a new kind.
+    """
     if not conditions.is_true(stored, "Established"):
         return False
-    return await _listed(connection, resource_of(stored)) is not None
+    try:
+        return await _listed(connection, resource_of(stored)) is not None
+    except ApiError as error:
+        if error.code == _TOO_MANY_REQUESTS:
+            return False
+        raise
 
 
 def resource_of(definition: ReadOnlyObject) -> Resource:

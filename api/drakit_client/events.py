@@ -7,10 +7,12 @@ failed write is logged and dropped, because no component may stall on telling wh
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import time
-from typing import Literal
+from collections.abc import Coroutine
+from typing import Any, Literal
 
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
@@ -64,7 +66,18 @@ class EventRecorder:
     def event(self, regarding: Object, event_type: EventType, reason: str, message: str) -> None:
         """Record in the background. ``regarding`` is an object with kind and apiVersion, or an ObjectReference."""
         target = reference(regarding) if "metadata" in regarding else regarding
-        task = asyncio.get_running_loop().create_task(self._record(target, event_type, reason, _clip(message)))
+        self._start(target, reason, self._write(target, event_type, reason, _clip(message)))
+
+    def once(self, regarding: Object, event_type: EventType, reason: str, message: str, *, about: str) -> None:
+        """Record in the background what is to be told only once of the object, whoever else tells it, or has told it.
+
+        ``about`` tells it from other events of the same reason, such as those of another generation.
+        """
+        target = reference(regarding) if "metadata" in regarding else regarding
+        self._start(target, reason, self._write_once(target, event_type, reason, _clip(message), about))
+
+    def _start(self, target: Object, reason: str, writing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._record(target, reason, writing))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -72,9 +85,9 @@ class EventRecorder:
         """Wait until all events so far are written or dropped."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _record(self, target: Object, event_type: EventType, reason: str, message: str) -> None:
+    async def _record(self, target: Object, reason: str, writing: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._write(target, event_type, reason, message)
+            await writing
         except REQUEST_FAILURES as error:
             log.warning("event %s of %s %s dropped: %s", reason, target.get("kind"), target.get("name"), error)
 
@@ -98,6 +111,13 @@ class EventRecorder:
             known = await self._connection.get(EVENTS, name, namespace)
             self._counts[name] = (known.get("count") or 0) + 1
             await self._repeat(name, namespace, self._counts[name], message)
+
+    async def _write_once(self, target: Object, event_type: EventType, reason: str, message: str, about: str) -> None:
+        namespace = target.get("namespace") or "default"
+        told = {"involvedObject": target, "type": event_type, "reason": reason, "message": message}
+        event = self._first(_name(target, event_type, reason, about), namespace, told)
+        with contextlib.suppress(AlreadyExists):
+            await self._connection.create(EVENTS, event, namespace)
 
     def _counted(self, name: str) -> int:
         """Count how often an event has been told, this time included."""

@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 # An unchanged verdict is repeated as an event at most this often (seconds).
 _REPEAT = 10.0
-_REMEMBERED_FAULTS = 4096
 
 
 class Reports:
@@ -43,7 +42,6 @@ class Reports:
     def __init__(self, connection: Connection, component: str) -> None:
         self._connection = connection
         self.events = EventRecorder(connection, component, combines=False)
-        self._told_faults: dict[tuple[object, ...], None] = {}
         self._wanted: dict[str, tuple[PodInfo, Object]] = {}
         self._writers: dict[str, asyncio.Task[None]] = {}
 
@@ -73,15 +71,9 @@ class Reports:
 
     def patch_fault(self, fault: PatchFault) -> None:
         """Report why a patch does not apply to a device: of each generation every cause once, with the first device."""
-        metadata = fault.patch.obj["metadata"]
-        cause = (metadata.get("uid"), metadata.get("generation"), fault.expression, fault.error)
-        if cause in self._told_faults:
-            return
-        while len(self._told_faults) >= _REMEMBERED_FAULTS:
-            del self._told_faults[next(iter(self._told_faults))]
-        self._told_faults[cause] = None
         log.info("patch %s %s", fault.patch.name, fault.text)
-        self.events.event({**fault.patch.obj}, "Warning", "FaultyPatch", cut(fault.text))
+        cause = f"{fault.patch.obj['metadata'].get('generation')}: {fault.expression}: {fault.error}"
+        self.events.once({**fault.patch.obj}, "Warning", "FaultyPatch", cut(fault.text), about=cause)
 
     def unfenced(self, gap: Gap) -> None:
         """Report an object that cannot be changed, so that late writes of a silent scheduler may still reach it."""
