@@ -232,14 +232,18 @@ def allocate(
     *,
     timeout: float | None = None,
     max_steps: int | None = None,
+    patches: Sequence[Mapping[str, Any]] = (),
 ) -> list[AllocationResult] | None:
     """Allocate devices for all claims of a pod on one node.
 
-    ``node`` and ``claims`` are v1 objects, the claims already defaulted. Returns one AllocationResult per claim, or
-    None when they do not fit. Raises ``AllocationError`` for broken input and ``AllocationAborted`` after ``timeout``
-    seconds or ``max_steps`` steps of the search. Nothing is changed: the caller stores the results and then counts
-    them in ``allocated``.
+    ``node`` and ``claims`` are v1 objects, the claims already defaulted. ``patches``: ResourceSlicePatches that hold
+    for this call, besides those of the snapshot; who allocates often makes one with them (``snapshot.patched``).
+
+    Returns one AllocationResult per claim, or None when they do not fit. Raises ``AllocationError`` for broken input and
+    ``AllocationAborted`` after ``timeout`` seconds or ``max_steps`` steps of the search. Nothing is changed: the caller
+    stores the results and then counts them in ``allocated``.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
-    solution = PodAllocation(claims, snapshot, allocated).on(Node.of(node), Limits(deadline, max_steps))
+    seen = snapshot.patched(patches) if patches else snapshot
+    solution = PodAllocation(claims, seen, allocated).on(Node.of(node), Limits(deadline, max_steps))
     return None if solution is None else solution.results()

@@ -61,6 +61,16 @@ class Snapshot:
             found = self._under[defects] = _Restated(self, self.features.having(defects))
         return found
 
+    def patched(self, patches: Iterable[ReadOnlyObject]) -> Snapshot:
+        """Return a snapshot of the same objects as they are now, with these ResourceSlicePatches besides."""
+        other = Snapshot(self.features, classes=self.classes.values())
+        other.overlay.adopt(self.overlay)
+        for published in self.slices.slices():
+            other.slices.put_published(published)
+        for patch in patches:
+            other.put_patch(patch)
+        return other
+
     def put_slice(self, resource_slice: ReadOnlyObject) -> None:
         """Add or replace a ResourceSlice."""
         self.slices.put(resource_slice)

@@ -121,6 +121,12 @@ class Overlay:
         """Why patches do not apply to devices, as far as they were evaluated; of each patch every cause once."""
         return [fault for one in self._patches.values() for fault in one.faults.values()]
 
+    def adopt(self, other: Overlay) -> None:
+        """Take over all statements of another overlay; this one has none yet."""
+        self._rules |= other._rules
+        self._patches |= other._patches
+        self._named_pools |= other._named_pools
+
     def put_rule(self, rule: ReadOnlyObject) -> None:
         """Add or replace a DeviceTaintRule."""
         if self._features.device_taints:
