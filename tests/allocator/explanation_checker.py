@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
@@ -18,17 +18,23 @@ from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.kubernetes_objects import Object
+from tests.allocator.overlays.naive_merge import applies, merged_device
 
 DRIVER = "d.example.com"
 
 
 def _attribute(device: Object, name: str) -> Any:
     """The value; raises ``KeyError`` as CEL does."""
-    return next(iter(device.get("attributes", {})[name].values()))
+    return next(iter(_short_names(device, "attributes")[name].values()))
 
 
 def _bandwidth(device: Object) -> int:
-    return int(device.get("capacity", {})["bw"]["value"])
+    return int(_short_names(device, "capacity")["bw"]["value"])
+
+
+def _short_names(device: Object, field: str) -> Object:
+    """Attributes or capacities by names without the domain, which is the same for all here."""
+    return {name.rpartition("/")[2]: value for name, value in device.get(field, {}).items()}
 
 
 _KIND, _GROUP = f'device.attributes["{DRIVER}"].kind', f'device.attributes["{DRIVER}"].group'
@@ -36,10 +42,10 @@ _ENOUGH = f'device.capacity["{DRIVER}"].bw.compareTo(quantity("3")) >= 0'
 CONDITIONS: dict[str, Callable[[Object], bool]] = {
     f'{_KIND} == "x"': lambda device: bool(_attribute(device, "kind") == "x"),
     f'{_KIND} == "y"': lambda device: bool(_attribute(device, "kind") == "y"),
-    f"has({_KIND})": lambda device: "kind" in device.get("attributes", {}),
+    f"has({_KIND})": lambda device: "kind" in _short_names(device, "attributes"),
     f"{_GROUP} < 2": lambda device: bool(_attribute(device, "group") < 2),
     f'device.driver == "{DRIVER}"': lambda device: True,
-    f'"bw" in device.capacity["{DRIVER}"]': lambda device: "bw" in device.get("capacity", {}),
+    f'"bw" in device.capacity["{DRIVER}"]': lambda device: "bw" in _short_names(device, "capacity"),
     _ENOUGH: lambda device: _bandwidth(device) >= 3,
 }
 
@@ -82,11 +88,19 @@ class Objects:
     held: list[Object]
     claims: list[Object]
     features: Features
+    patches: list[Object] = field(default_factory=list)
 
     def fits(self, node: str, claims: list[Object] | None = None, **different: Any) -> bool:
         """What the allocator says, perhaps with other claims or objects; errors are no fit."""
-        changed = {"slices": self.slices, "rules": self.rules, "held": self.held, **different}
-        snapshot = Snapshot(self.features, slices=changed["slices"], classes=self.classes, taint_rules=changed["rules"])
+        now = {"slices": self.slices, "rules": self.rules, "held": self.held, "patches": self.patches}
+        changed = {**now, **different}
+        snapshot = Snapshot(
+            self.features,
+            slices=changed["slices"],
+            classes=self.classes,
+            taint_rules=changed["rules"],
+            patches=changed["patches"],
+        )
         of_name = next(one for one in self.nodes if one["metadata"]["name"] == node)
         state = AllocatedState.of(changed["held"], self.features)
         try:
@@ -98,7 +112,22 @@ class Objects:
         """(driver/pool/device, device, slice) of each device."""
         for one in self.slices:
             for device in one["spec"].get("devices", ()):
-                yield f"{one['spec']['driver']}/{one['spec']['pool']['name']}/{device['name']}", device, one
+                yield f"{_pool_of(one)}/{device['name']}", device, one
+
+    def merged(self, device: Object, published: Object) -> Object:
+        """A device with the patches that apply to it."""
+        pool = published["spec"]["pool"]["name"]
+        return {**device, **merged_device(device, DRIVER, pool, self.patches, self.classes)}
+
+    def saying(self, device: Object, published: Object, field: str, name: str) -> list[Object]:
+        """The patches that say something of an attribute or capacity of a device, the strongest first."""
+        pool, found = published["spec"]["pool"]["name"], []
+        for patch in self.patches:
+            devices = patch["spec"]["devices"]
+            is_about = applies(devices.get("filter", {}), device, DRIVER, pool, self.classes)
+            if is_about and f"{DRIVER}/{name}" in devices.get(field, {}):
+                found.append(patch)
+        return sorted(found, key=lambda one: (-one["spec"]["devices"]["priority"], one["metadata"]["name"]))
 
     def results(self) -> Iterator[tuple[str, str, Object]]:
         """(claim, driver/pool/device, result) of each device that is allocated."""
@@ -176,6 +205,7 @@ class Judge:
             assert said["enough"] == (len(said.get("usable", ())) >= request["count"])
         for reason, name in groups:
             device, published = self._device(name)
+            device = self.objects.merged(device, published)
             assert self._is_true(reason, name, device, published, claim, request, said["request"]), (reason, name)
         for name in said.get("usable", ()):
             self._is_usable(name, claim, request)
@@ -197,6 +227,7 @@ class Judge:
     def _is_usable(self, name: str, claim: str, request: Object) -> None:
         """None of the reasons that there are holds."""
         device, published = self._device(name)
+        device = self.objects.merged(device, published)
         assert all(holds(expression, device) for *_, expression in self._selectors(request))
         assert request.get("adminAccess") or not self._keepers(name, device)
         assert not self._untolerated(device, name, request)
@@ -217,7 +248,7 @@ class Judge:
     ) -> bool:
         match reason["kind"]:
             case "selector" | "selectorError":
-                return self._selector(reason, device, request, request_name)
+                return self._selector(reason, name, device, request, request_name)
             case "inUse":
                 return sorted(reason["holders"]) == sorted(set(self._keepers(name, device))) != []
             case "counters":
@@ -239,19 +270,21 @@ class Judge:
             case "taint":
                 found = self._untolerated(device, name, request)
                 taint = {"key": reason["key"], "effect": reason["effect"]}
-                sources = {"slice": device.get("taints", ()), "rule": self._rules(name)}
-                return taint in found and taint in sources[reason["source"]]
+                return taint in found and taint in self._taints_of(reason, name)
             case "nodeSelection":
                 where = {"spec": device} if published["spec"].get("perDeviceNodeSelection") else published
                 return not self._selects(where)
             case "attributeMissing":
                 constraint = self.objects.claim(claim)["spec"]["devices"]["constraints"][reason["constraint"]]
                 name_of = constraint.get("matchAttribute") or constraint.get("distinctAttribute")
-                missing = reason["attribute"].partition("/")[2] not in device.get("attributes", {})
+                attribute = reason["attribute"].partition("/")[2]
+                missing = attribute not in _short_names(device, "attributes")
+                deciding = self._deciding(*self._device(name), "attributes", attribute)
+                assert [one for one in [reason.get("patch")] if one] == deciding
                 return bool(missing and name_of == reason["attribute"])
         return False
 
-    def _selector(self, reason: Object, device: Object, request: Object, request_name: str) -> bool:
+    def _selector(self, reason: Object, name: str, device: Object, request: Object, request_name: str) -> bool:
         known = self._selectors(request)
         key = (reason["ownerKind"], reason["number"], reason["expression"])
         position = [(kind, number, expression) for kind, _, number, expression in known].index(key)
@@ -259,12 +292,25 @@ class Judge:
         assert reason["owner"] == owner
         assert all(holds(expression, device) for *_, expression in known[:position])
         if reason["kind"] == "selectorError":
+            self._read(name, device, reason["read"])
             return holds(reason["expression"], device) is None
         false = [condition for condition in SELECTORS[reason["expression"]] if holds(condition, device) is False]
         for condition in reason["failed"]:
-            for read in condition["read"]:
-                assert _value(device, read) == read["value"]
+            self._read(name, device, condition["read"])
         return holds(reason["expression"], device) is False and [one["expression"] for one in reason["failed"]] == false
+
+    def _read(self, name: str, device: Object, readings: list[Object]) -> None:
+        """The values are those of the patched device, and the patches are named that decide about them."""
+        published, one = self._device(name)
+        for read in readings:
+            assert _value(device, read) == read["value"]
+            assert read.get("patches", []) == self._deciding(published, one, read["field"], read["name"])
+
+    def _deciding(self, published: Object, one: Object, field: str, name: str) -> list[str]:
+        saying = self.objects.saying(published, one, field, name)
+        if all("null" in patch["spec"]["devices"][field][f"{DRIVER}/{name}"] for patch in saying):
+            saying = saying if name in _short_names(published, field) else []  # nothing is there to be removed
+        return [patch["metadata"]["name"] for patch in saying[:1]]
 
     def _keepers(self, name: str, device: Object) -> list[str]:
         """Who keeps others from a device: by a share as well, if it cannot be shared and that is not overlooked."""
@@ -335,6 +381,20 @@ class Judge:
             if rule["spec"]["deviceSelector"].get("device", device) == device
         ]
 
+    def _taints_of(self, reason: Object, name: str) -> list[Object]:
+        """The taints that the device has from the source that a reason names."""
+        published, one = self._device(name)
+        if reason["source"] == "slice":
+            return list(published.get("taints", ()))
+        if reason["source"] == "rule":
+            assert reason["name"] in {rule["metadata"]["name"] for rule in self.objects.rules}
+            return self._rules(name)
+        devices = next(
+            patch["spec"]["devices"] for patch in self.objects.patches if patch["metadata"]["name"] == reason["name"]
+        )
+        assert applies(devices.get("filter", {}), published, DRIVER, one["spec"]["pool"]["name"], self.objects.classes)
+        return list(devices["taints"])
+
     def _untolerated(self, device: Object, name: str, request: Object) -> list[Object]:
         tolerated = {one["key"] for one in request.get("tolerations", ())}
         every = [*device.get("taints", ()), *self._rules(name)]
@@ -359,10 +419,19 @@ class Judge:
         }
         attribute = constraint["attribute"].partition("/")[2]
         for request in constraint["requests"]:
-            devices = [self._device(name)[0].get("attributes", {}) for name in usable[request["request"]]]
+            every = [self._device(name) for name in usable[request["request"]]]
+            devices = [_short_names(self.objects.merged(*one), "attributes") for one in every]
             found = Counter(str(next(iter(one[attribute].values()))) for one in devices if attribute in one)
             assert dict(request["values"]) == found
             assert request.get("missing", 0) == len(devices) - sum(found.values())
+            deciding = [self._deciding(*one, "attributes", attribute) for one in every]
+            patched = Counter(
+                (patch, str(next(iter(one[attribute].values()))) if attribute in one else None)
+                for names, one in zip(deciding, devices, strict=True)
+                for patch in names
+            )
+            said = {(one["patch"], one.get("value")): one["devices"] for one in request.get("patched", ())}
+            assert said == patched
 
     def _conflict(self, conflict: Object) -> None:
         """Together it does not fit; without any one it does, and with larger counters, if some are named."""
@@ -398,7 +467,15 @@ class Judge:
                     for device in one["spec"].get("devices", ()):
                         device["taints"] = [t for t in device.get("taints", ()) if t["key"] != remedy["key"]]
                 rules = [rule for rule in objects.rules if rule["spec"]["taint"]["key"] != remedy["key"]]
-                assert objects.fits(self.name, slices=slices, rules=rules)
+                patches = copy.deepcopy(objects.patches)
+                for patch in patches:
+                    devices = patch["spec"]["devices"]
+                    devices["taints"] = [t for t in devices.get("taints", ()) if t["key"] != remedy["key"]]
+                assert objects.fits(self.name, slices=slices, rules=rules, patches=patches)
+            case "changePatches":
+                assert self._fits_without(remedy["patches"])
+                for name in remedy["patches"]:
+                    assert not self._fits_without([one for one in remedy["patches"] if one != name])
             case "completePool":
                 slices = copy.deepcopy(objects.slices)
                 same = [one for one in slices if _pool_of(one) == remedy["pool"]]
@@ -414,6 +491,10 @@ class Judge:
             case "repairPool":
                 others = [one for one in objects.slices if _pool_of(one) != remedy["pool"]]
                 assert objects.fits(self.name, slices=others)
+
+    def _fits_without(self, patches: list[str]) -> bool:
+        left = [patch for patch in self.objects.patches if patch["metadata"]["name"] not in patches]
+        return self.objects.fits(self.name, patches=left)
 
 
 def _pool_of(one: Object) -> str:
@@ -432,7 +513,7 @@ def _needs(device: Object) -> dict[tuple[str, str], int]:
 def _value(device: Object, read: Object) -> Any:
     if read["field"] == "driver":
         return DRIVER
-    found = device.get(read["field"], {}).get(read["name"])
+    found = _short_names(device, read["field"]).get(read["name"])
     if found is None:
         return None
     return found["value"] if read["field"] == "capacity" else next(iter(found.values()))

@@ -213,7 +213,7 @@ def _reason(node: Object, position: int = 0) -> Object:
             ],
             _request(capacity={"requests": {"bw": "5"}}),
             {},
-            {"kind": "capacityPolicy", "requested": [["bw", "5"]], "message": "", "broken": ""},
+            {"kind": "capacityPolicy", "requested": [["bw", "5"]], "message": "", "broken": "", "patches": []},
             id="an amount that the policy does not allow",
         ),
         pytest.param(
@@ -227,7 +227,7 @@ def _reason(node: Object, position: int = 0) -> Object:
             [{"name": "d"}],
             _request(),
             {"rules": [{"metadata": {"name": "x"}, "spec": {"deviceSelector": {"device": "d"}, "taint": _TAINT}}]},
-            {"kind": "taint", "key": "broken", "value": "fan", "effect": "NoSchedule", "source": "rule"},
+            {"kind": "taint", "key": "broken", "value": "fan", "effect": "NoSchedule", "source": "rule", "name": "x"},
             id="a taint of an administrator",
         ),
         pytest.param(
@@ -460,7 +460,7 @@ def test_as_few_claims_as_possible_are_to_be_released() -> None:
         pytest.param(
             [{"name": "d", "taints": [_TAINT, {**_TAINT, "key": "old"}]}],
             _request(),
-            "neither releasing claims nor removing a taint, "
+            "neither releasing claims nor removing a taint or a patch, "
             "repairing a pool or switching on a feature gate does it alone",
             id="no single change is enough",
         ),

@@ -151,7 +151,38 @@ def _cluster(random: Random) -> Objects:
         rules.append({"metadata": {"name": "rule"}, "spec": {"deviceSelector": selector, "taint": _taint(random)}})
     nodes = [{"metadata": {"name": name}} for name in _NODES]
     features = random.choices(_FEATURES, [6, 3, 1])[0]
-    return Objects(nodes, slices, classes, rules, _held(random, slices), _claims(random), features)
+    held, claims = _held(random, slices), _claims(random)
+    return Objects(nodes, slices, classes, rules, held, claims, features, _patches(random))
+
+
+def _patches(random: Random) -> list[Object]:
+    """None, or a few that meet each other; two may have the same priority, then the name decides."""
+    return [_patch(random, name) for name in "abc"[: random.choice([0, 0, 1, 2, 3])]]
+
+
+def _patch(random: Random, name: str) -> Object:
+    wanted: Object = random.choice(
+        [
+            {},
+            {"device": f"dev-{random.randrange(3)}"},
+            {"driver": DRIVER, "pool": "local"},
+            {"deviceClassName": random.choice(["of-x", "unknown"])},
+            {"selectors": [{"cel": {"expression": random.choice(list(SELECTORS))}}]},
+        ]
+    )
+    devices: Object = {"filter": wanted, "priority": random.randrange(2)}
+    if random.random() < 0.7:
+        values: list[Object] = [{"null": {}}, {"string": "x"}, {"string": "y"}]
+        devices["attributes"] = {f"{DRIVER}/kind": random.choice(values)}
+    if random.random() < 0.4:
+        numbers: list[Object] = [{"null": {}}, {"int": random.randrange(3)}]
+        devices["attributes"] = {**devices.get("attributes", {}), f"{DRIVER}/group": random.choice(numbers)}
+    if random.random() < 0.3:
+        bandwidth = {"value": str(random.randrange(7)), "requestPolicy": {"default": "2"}}
+        devices["capacity"] = {f"{DRIVER}/bw": bandwidth}
+    if random.random() < 0.1:
+        devices["taints"] = [_taint(random)]
+    return {"metadata": {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"devices": devices}}
 
 
 def _judge(objects: Objects) -> set[str]:
@@ -162,6 +193,7 @@ def _judge(objects: Objects) -> set[str]:
         classes=objects.classes,
         taint_rules=objects.rules,
         claims=objects.held,
+        patches=objects.patches,
     )
     explanation = explain(objects.claims, objects.nodes, inventory, seconds=60.0)
     said = explanation_json(explanation)
@@ -200,7 +232,7 @@ def test_every_reason_is_true_without_the_defects_of_kubernetes(objects: Objects
 _EVERY_KIND = {
     *("fits", "selector", "selectorError", "inUse", "counters", "overdrawn", "capacity", "capacityMissing"),
     *("taint", "nodeSelection", "attributeMissing", "incompletePool", "invalidPool"),
-    *("release", "removeTaint", "completePool", "constraints", "conflict of True"),
+    *("release", "removeTaint", "changePatches", "completePool", "constraints", "conflict of True"),
 }
 
 

@@ -15,7 +15,15 @@ from drakit_allocator.devices.devices import Device
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import pool_of
 from drakit_allocator.explanation.minimal import irreducible, smallest
-from drakit_allocator.explanation.report import AttributeValues, Conflict, ConstraintName, CounterName, RequestName
+from drakit_allocator.explanation.provenance import Provenance
+from drakit_allocator.explanation.report import (
+    AttributeValues,
+    Conflict,
+    ConstraintName,
+    CounterName,
+    PatchedValue,
+    RequestName,
+)
 from drakit_allocator.explanation.trials import Bench, Trial, changed
 from drakit_allocator.pools.compared_attributes import Value, is_unknown
 from drakit_allocator.requests import ClaimRequests, Request
@@ -84,6 +92,7 @@ class Conflicts:
         self._claims = claims
         self._trial = trial
         self._usable = usable
+        self._provenance = Provenance(trial.snapshot)
 
     def find(self) -> list[list[Member]]:
         """Find every request that fails alone; if none does, one set that fails together, as small as can be found.
@@ -129,6 +138,7 @@ class Conflicts:
     def _values(self, request: Request, position: int) -> AttributeValues:
         attribute = next(attribute for number, attribute in request.constraints if number == position)
         counts: Counter[str] = Counter()
+        patched: Counter[tuple[str, str | None]] = Counter()
         missing = 0
         for device in self._usable(request):
             try:
@@ -137,10 +147,13 @@ class Conflicts:
                 value = None
             if value is None:
                 missing += 1
-            for text in () if value is None else value_texts(value, as_set=attribute.as_set):
-                counts[text] += 1
+            texts = [] if value is None else value_texts(value, as_set=attribute.as_set)
+            counts.update(texts)
+            if attribute.expression is None and (patch := self._provenance.attribute(device, attribute.name)):
+                patched.update((patch, text) for text in texts or (None,))
         wanted = None if request.wants_all else request.count
-        return AttributeValues(request.result_name, wanted, tuple(sorted(counts.items())), missing)
+        by_patch = tuple(PatchedValue(patch, count, text) for (patch, text), count in patched.items())
+        return AttributeValues(request.result_name, wanted, tuple(sorted(counts.items())), missing, by_patch)
 
 
 def value_texts(value: Value, *, as_set: bool) -> list[str]:

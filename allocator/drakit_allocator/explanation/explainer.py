@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices.devices import Device
+from drakit_allocator.devices.devices import Device, PoolID
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explanation.conflicts import Conflicts, Member
 from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.pools import pool_reasons
+from drakit_allocator.explanation.provenance import Provenance, patches_applied
 from drakit_allocator.explanation.reasons import ClaimReason, Failure, MissingClass, ResultLimit, Tainted
 from drakit_allocator.explanation.remedies import remedies
 from drakit_allocator.explanation.report import (
+    ChangePatches,
     ClaimExplanation,
     Conflict,
     ExcludedNode,
     Explanation,
+    FaultyPatch,
     GivenClaim,
     GivenDevice,
     NodeExplanation,
@@ -81,8 +85,10 @@ def explain(
     if isinstance(attempts, Solution):
         defects = defect_effects(pod, attempts.node, Clock(seconds))
         return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts), defects)
-    study = _Study(pod, inventory, Clock(seconds), network_devices(inventory))
-    return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
+    study = _Study(pod, inventory, Clock(seconds), network_devices(inventory, snapshot.slices))
+    explained = study.nodes(attempts, progress)
+    faulty = _faulty_patches(snapshot, [node for node, *_ in attempts])
+    return _with_best(Explanation(names, False, nodes=explained, excluded=elsewhere, faulty_patches=faulty))
 
 
 def _attempts(pod: PodAllocation, nodes: Sequence[ReadOnlyObject], clock: Clock) -> Solution | list[_Attempt]:
@@ -132,7 +138,25 @@ def _with_best(explanation: Explanation) -> Explanation:
 
 
 def _effort(remedy: object) -> int:
-    return len(remedy.claims) if isinstance(remedy, ReleaseClaims) else 1
+    match remedy:
+        case ReleaseClaims():
+            return len(remedy.claims)
+        case ChangePatches():
+            return len(remedy.patches)
+    return 1
+
+
+def _faulty_patches(snapshot: Snapshot, nodes: Iterable[Node]) -> tuple[FaultyPatch, ...]:
+    """Find the patches that do not apply because of an error, and may concern what the nodes see."""
+    pools: dict[PoolID, None] = {}
+    for node in nodes:
+        with suppress(AllocationError):  # which is told with the node
+            pools |= dict.fromkeys(view.id for view in snapshot.pools(node))
+    return tuple(
+        FaultyPatch(fault.patch.name, fault.error, fault.device, fault.expression)
+        for fault in snapshot.overlay.faults
+        if any(fault.patch.filter.may_concern(*pool) for pool in pools)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +195,8 @@ class _Study:
         taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
         conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
         defects = () if outcome == "timeout" else defect_effects(self.pod, node, clock)
-        helpful = remedies([claim.claim for claim in self.pod.claims], bench, taints, pools)
+        patches = patches_applied(one for pool in situation.pools for one in pool.table.slices)
+        helpful = remedies([claim.claim for claim in self.pod.claims], bench, taints, pools, patches)
         return NodeExplanation(
             node.name,
             outcome,
@@ -186,7 +211,8 @@ class _Study:
         )
 
     def _studies(self, situation: Situation, clock: Clock) -> dict[Request, RequestStudy]:
-        verdicts, elsewhere = Verdicts(situation), unreachable(self.network, situation)
+        verdicts = Verdicts(situation, Provenance(self.pod.snapshot))
+        elsewhere = unreachable(self.network, situation)
         return {
             request: RequestStudy(request, situation, verdicts, elsewhere=elsewhere, clock=clock)
             for claim in self.pod.claims

@@ -20,13 +20,17 @@ from drakit_api.objects.allocations import results
 
 @dataclass(frozen=True)
 class Inventory:
-    """v1 objects: slices (mixins applied), classes, taint rules, claims of which the allocated ones count."""
+    """v1 objects: slices (mixins applied), classes, taint rules, claims of which the allocated ones count.
+
+    ``patches`` are the ResourceSlicePatches that a scheduler with their feature gate follows.
+    """
 
     features: Features
     slices: tuple[ReadOnlyObject, ...] = ()
     classes: tuple[ReadOnlyObject, ...] = ()
     taint_rules: tuple[ReadOnlyObject, ...] = ()
     claims: tuple[ReadOnlyObject, ...] = ()
+    patches: tuple[ReadOnlyObject, ...] = ()
 
     @staticmethod
     def of(
@@ -36,14 +40,21 @@ class Inventory:
         classes: Iterable[ReadOnlyObject] = (),
         taint_rules: Iterable[ReadOnlyObject] = (),
         claims: Iterable[ReadOnlyObject] = (),
+        patches: Iterable[ReadOnlyObject] = (),
     ) -> Inventory:
         """Make an inventory of any collections; claims without devices are left out."""
         held = tuple(claim for claim in claims if results(claim))
-        return Inventory(features, tuple(slices), tuple(classes), tuple(taint_rules), held)
+        return Inventory(features, tuple(slices), tuple(classes), tuple(taint_rules), held, tuple(patches))
 
     def snapshot(self) -> Snapshot:
         """Make the allocator's snapshot of the devices."""
-        return Snapshot(self.features, slices=self.slices, classes=self.classes, taint_rules=self.taint_rules)
+        return Snapshot(
+            self.features,
+            slices=self.slices,
+            classes=self.classes,
+            taint_rules=self.taint_rules,
+            patches=self.patches,
+        )
 
     def allocated(self) -> AllocatedState:
         """Make the allocator's state of the allocations."""

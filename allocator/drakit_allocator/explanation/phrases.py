@@ -21,6 +21,7 @@ from drakit_allocator.explanation.reasons import (
     Holder,
     InUse,
     MissingClass,
+    PatchedReading,
     PoolHidden,
     PoolIncomplete,
     PoolInvalid,
@@ -33,6 +34,7 @@ from drakit_allocator.explanation.reasons import (
 )
 from drakit_allocator.explanation.report import (
     AttributeValues,
+    ChangePatches,
     CompletePool,
     Conflict,
     ConstraintName,
@@ -40,6 +42,7 @@ from drakit_allocator.explanation.report import (
     DefectEffect,
     EffectPlace,
     EnableGates,
+    FaultyPatch,
     ReleaseClaims,
     Remedy,
     RemoveTaint,
@@ -92,16 +95,17 @@ def particulars(reason: DeviceReason) -> str:
         case SelectorFails():
             message = reason.message.splitlines()[0]
             # A value that is not set is named in the message already.
-            read = [one for one in reason.read if one.value is not None or one.name not in message]
+            read = [one for one in reason.read if _adds_to(message, one)]
             return f"{message}: {readings_text(read)}" if read else message
         case InUse():
             return f"by {joined(reason.holders)}" if any(reason.holders) else ""
         case Tainted():
-            return taint_text(reason.key, reason.value, reason.effect)
+            return taint_text(reason.key, reason.value, reason.effect) + _source_text(reason)
         case WrongNode():
             return reason.selection
         case AttributeMissing():
-            return f"{reason.attribute} of constraint {reason.constraint}"
+            removed = f" (removed by {patches_text((reason.patch,))})" if reason.patch else ""
+            return f"{reason.attribute} of constraint {reason.constraint}{removed}"
         case DerivedFails():
             return reason.message
         case FeatureOff():
@@ -125,11 +129,31 @@ def _shortage(
             return f"{groups} on {reason.counter_set}, which {some_of(reason.holders)} uses with others"
         case CapacityShort():
             holders = f", held by {joined(reason.holders)}" if any(reason.holders) else ""
-            return f"{reason.capacity}: needs {reason.needed}, free {reason.free}{holders}"
+            return f"{reason.capacity}: needs {reason.needed}, free {reason.free}{_by_patches(reason.patch)}{holders}"
         case CapacityMissing():
             return f"no {reason.capacity}"
         case CapacityRefused():
-            return reason.message or reason.broken or "the request policy does not allow the amount"
+            refused = reason.message or reason.broken or "the request policy does not allow the amount"
+            return refused + _by_patches(*reason.patches)
+
+
+def _adds_to(message: str, reading: Reading) -> bool:
+    return reading.value is not None or reading.name not in message or isinstance(reading, PatchedReading)
+
+
+def patches_text(names: Sequence[str]) -> str:
+    """Name ResourceSlicePatches: ``patch a``, ``patches a and b``."""
+    return f"patch{'' if len(names) == 1 else 'es'} {joined(names)}"
+
+
+def _by_patches(*names: str) -> str:
+    """Say whose word a value is, in brackets; nothing if it is the driver's."""
+    known = tuple(filter(None, names))
+    return f" ({patches_text(known)})" if known else ""
+
+
+def _source_text(taint: Tainted) -> str:
+    return f" ({taint.source} {taint.name})" if taint.name else ""
 
 
 def taint_text(key: str, value: str, effect: str) -> str:
@@ -170,6 +194,13 @@ def readings_text(read: Iterable[Reading]) -> str:
 
 
 def _reading(reading: Reading) -> str:
+    if not isinstance(reading, PatchedReading):
+        return _value(reading)
+    what_happened = "removed by " if reading.value is None else "" if reading.name else "changed by "
+    return f"{_value(reading)} ({what_happened}{patches_text(reading.patches)})"
+
+
+def _value(reading: Reading) -> str:
     name = reading.name or reading.domain or reading.field
     if reading.value is None:
         return f"{name} is not set"
@@ -258,10 +289,21 @@ def constraint_text(constraint: ConstraintName) -> str:
 
 def _values(values: AttributeValues) -> str:
     wanted = "all" if values.wanted is None else values.wanted
-    counts = [f"{count} with {value}" for value, count in values.values]
+    counts = [f"{count} with {value}{_patched(values, value, count)}" for value, count in values.values]
     if values.missing:
-        counts.append(f"{values.missing} without it")
+        counts.append(f"{values.missing} without it{_patched(values, None, values.missing)}")
     return f"{values.request} wants {wanted}, there are {some_of(counts, 8) or 'none'}"
+
+
+def _patched(values: AttributeValues, value: str | None, count: int) -> str:
+    """Say which patches have given devices a value, or removed it; and how many, if it is not all of them."""
+    found = []
+    for one in values.patched:
+        if one.value == value:
+            verb = "removed by " if value is None else ""
+            some = "" if one.devices == count else f"{one.devices} {'' if verb else 'by '}"
+            found.append(f"{some}{verb}{patches_text((one.patch,))}")
+    return f" ({some_of(found)})" if found else ""
 
 
 OUTCOMES = {
@@ -306,13 +348,25 @@ def _place_text(place: EffectPlace) -> str:
     return f"{devices}{' by ' if place.counter_set else ' of '}{what}{held}" if devices else f"{what}{held}"
 
 
+def faulty_patch_text(faulty: FaultyPatch) -> str:
+    """Say why a patch does not apply."""
+    error = faulty.error.splitlines()[0]
+    if not faulty.device:
+        return f"{patches_text((faulty.patch,))} applies to no device: {error}"
+    selector = " ".join(faulty.expression.split())
+    return f"{patches_text((faulty.patch,))} does not apply to {faulty.device}: selector {selector}: {error}"
+
+
 def remedy_text(remedy: Remedy) -> str:
     """Say what to do for a remedy."""
     match remedy:
         case ReleaseClaims():
             return f"release {joined(remedy.claims)}"
         case RemoveTaint():
-            return f"remove or tolerate the taint {taint_text(remedy.key, remedy.value, remedy.effect)}"
+            taint = taint_text(remedy.key, remedy.value, remedy.effect)
+            return f"remove or tolerate the taint {taint}{_by_patches(*remedy.patches)}"
+        case ChangePatches():
+            return f"delete or change {patches_text(remedy.patches)}"
         case CompletePool():
             return f"complete the pool {remedy.pool}"
         case RepairPool():

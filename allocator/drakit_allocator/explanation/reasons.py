@@ -7,6 +7,7 @@ reasons of several devices are equal objects. Amounts are quantities as Kubernet
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -14,6 +15,13 @@ import msgspec
 from drakit_api.cel.readings import Condition, Reading
 
 Owner = Literal["class", "request"]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedReading(Reading):
+    """Something of a device that is so, or is not there, because of ResourceSlicePatches."""
+
+    patches: tuple[str, ...] = ()
 
 
 class Reason(msgspec.Struct, frozen=True, tag_field="kind", rename="camel"):
@@ -98,14 +106,15 @@ class GroupsDiffer(Reason, frozen=True, tag="compatibilityGroups"):
     holders: tuple[str, ...]
 
 
-class CapacityShort(Reason, frozen=True, tag="capacity"):
-    """Too little is left of a capacity that claims share."""
+class CapacityShort(Reason, frozen=True, omit_defaults=True, tag="capacity"):
+    """Too little is left of a capacity that claims share; ``patch`` is the ResourceSlicePatch that sets it, if any."""
 
     capacity: str
     needed: str
     free: str
     total: str
     holders: tuple[str, ...]
+    patch: str = ""
 
 
 class CapacityMissing(Reason, frozen=True, tag="capacityMissing"):
@@ -117,21 +126,27 @@ class CapacityMissing(Reason, frozen=True, tag="capacityMissing"):
 class CapacityRefused(Reason, frozen=True, tag="capacityPolicy"):
     """The device's request policy has no amount for what the request asks for; an error if there is a ``message``.
 
-    ``broken``: what makes no sense about the policy, if the device is passed over for that.
+    ``broken``: what makes no sense about the policy, if the device is passed over for that. ``patches``: the
+    ResourceSlicePatches that set the requested capacities.
     """
 
     requested: tuple[tuple[str, str], ...]
     message: str = ""
     broken: str = ""
+    patches: tuple[str, ...] = ()
 
 
-class Tainted(Reason, frozen=True, tag="taint"):
-    """A taint that the request does not tolerate, of the slice or from a DeviceTaintRule."""
+class Tainted(Reason, frozen=True, omit_defaults=True, tag="taint"):
+    """A taint that the request does not tolerate: of the slice, or of the rule or patch ``name``.
+
+    A rule is a DeviceTaintRule, a patch a ResourceSlicePatch.
+    """
 
     key: str
     value: str
     effect: str
-    source: Literal["slice", "rule"]
+    source: Literal["slice", "rule", "patch"]
+    name: str = ""
 
 
 class WrongNode(Reason, frozen=True, tag="nodeSelection"):
@@ -140,11 +155,15 @@ class WrongNode(Reason, frozen=True, tag="nodeSelection"):
     selection: str
 
 
-class AttributeMissing(Reason, frozen=True, tag="attributeMissing"):
-    """The device lacks the attribute that constraint number ``constraint`` of the claim compares."""
+class AttributeMissing(Reason, frozen=True, omit_defaults=True, tag="attributeMissing"):
+    """The device lacks the attribute that constraint number ``constraint`` of the claim compares.
+
+    ``patch`` is the ResourceSlicePatch that has removed it, if one has.
+    """
 
     constraint: int
     attribute: str
+    patch: str = ""
 
 
 class DerivedFails(Reason, frozen=True, tag="derivedAttributeError"):

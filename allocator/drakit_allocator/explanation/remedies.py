@@ -1,13 +1,16 @@
-"""What would help: claims to release, a taint to remove, a pool to complete, feature gates to switch on."""
+"""What would help: claims to release, a taint or patch to remove, a pool to complete, feature gates to switch on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
 
 from drakit_allocator.allocated import claim_name
 from drakit_allocator.explanation.minimal import smallest
 from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
 from drakit_allocator.explanation.report import (
+    ChangePatches,
     CompletePool,
     EnableGates,
     ReleaseClaims,
@@ -18,20 +21,32 @@ from drakit_allocator.explanation.report import (
 from drakit_allocator.explanation.trials import Bench
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects import gated_fields
+from drakit_api.objects.device_attributes import LIST_VALUES
+from drakit_api.slice_patches.patch import SlicePatch
 
 # Sets of claims of one size that are tried for want of a better idea; one takes about a millisecond.
 _CHEAP = 1500
 
 
 def remedies(
-    claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted], pools: Iterable[PoolReason]
+    claims: Sequence[ReadOnlyObject],
+    bench: Bench,
+    taints: Iterable[Tainted],
+    pools: Iterable[PoolReason],
+    patches: Sequence[SlicePatch],
 ) -> list[Remedy]:
-    """List changes each of which alone makes the claims fit on the node: gates first, then pools, taints and claims."""
+    """List changes each of which alone makes the claims fit on the node: gates first, then pools, taints and claims.
+
+    ``patches`` are those that apply to devices of the node.
+    """
     found: list[Remedy] = []
     if (gates := _gates(claims, bench)) is not None:
         found.append(gates)
     found += [remedy for pool in pools if (remedy := _of_pool(claims, bench, pool)) is not None]
-    found += _of_taints(claims, bench, taints)
+    tainting = _of_taints(claims, bench, taints, patches)
+    found += tainting
+    named = {name for one in tainting for name in one.patches}
+    found += _of_patches(claims, bench, [one for one in patches if one.name not in named])
     released = _release(claims, bench)
     return [*found, released] if released is not None else found
 
@@ -52,6 +67,8 @@ def _gates(claims: Sequence[ReadOnlyObject], bench: Bench) -> EnableGates | None
     features = bench.inventory.features
     used = {gates for one in bench.inventory.slices for gates in gated_fields.slice_features(dict(one))}
     used |= {gates for claim in claims for gates in gated_fields.claim_features(claim["spec"])}
+    if any(set(value).intersection(LIST_VALUES) for value in _patched_values(bench)):
+        used.add(("DRAListTypeAttributes",))
     if ("DRAConsumableCapacity",) in used:
         used.add(("DRAFractionalCapacityRange",))  # What policies allow; it has no field of its own.
     off = [gates for gates in features.off if gates in used]
@@ -68,6 +85,11 @@ def _gates(claims: Sequence[ReadOnlyObject], bench: Bench) -> EnableGates | None
     return EnableGates(tuple(gate for gates in smallest(off, suffices, _CHEAP) for gate in gates))
 
 
+def _patched_values(bench: Bench) -> Iterator[ReadOnlyObject]:
+    for one in bench.inventory.patches:
+        yield from ((one["spec"].get("devices") or {}).get("attributes") or {}).values()
+
+
 def _complete(spec: ReadOnlyObject, pool: PoolIncomplete) -> ReadOnlyObject:
     if _pool_name(spec) != pool.pool or spec["pool"].get("generation", 0) != pool.generation:
         return spec
@@ -78,9 +100,15 @@ def _pool_name(spec: ReadOnlyObject) -> str:
     return f"{spec['driver']}/{spec['pool']['name']}"
 
 
-def _of_taints(claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted]) -> list[RemoveTaint]:
-    distinct = dict.fromkeys(RemoveTaint(one.key, one.value, one.effect) for one in taints)
-    return [taint for taint in distinct if _without_taint(bench, taint, claims)]
+def _of_taints(
+    claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted], patches: Iterable[SlicePatch]
+) -> list[RemoveTaint]:
+    found = []
+    for taint in dict.fromkeys(RemoveTaint(one.key, one.value, one.effect) for one in taints):
+        if _without_taint(bench, taint, claims):
+            giving = (one.name for one in patches if any(_is(given, taint) for given in one.taints))
+            found.append(msgspec.structs.replace(taint, patches=tuple(giving)))
+    return found
 
 
 def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[ReadOnlyObject]) -> bool | None:
@@ -94,7 +122,37 @@ def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[ReadOnlyOb
         return {**spec, "devices": devices}
 
     rules = tuple(rule for rule in bench.inventory.taint_rules if not _is(rule["spec"].get("taint") or {}, taint))
-    return bench.trial(remove, taint_rules=rules).fits(claims)
+    patches = tuple(_untainting(patch, taint) for patch in bench.inventory.patches)
+    return bench.trial(remove, taint_rules=rules, patches=patches).fits(claims)
+
+
+def _untainting(patch: ReadOnlyObject, taint: RemoveTaint) -> ReadOnlyObject:
+    devices = patch["spec"].get("devices") or {}
+    kept = [one for one in devices.get("taints") or () if not _is(one, taint)]
+    return {**patch, "spec": {"devices": {**devices, "taints": kept}}}
+
+
+def _of_patches(claims: Sequence[ReadOnlyObject], bench: Bench, patches: Sequence[SlicePatch]) -> list[ChangePatches]:
+    """Find each patch without which it would fit; if there is none, the smallest set of them.
+
+    The devices are indexed once: a patch that comes or goes is evaluated alone.
+    """
+    if not patches:
+        return []
+    trial = bench.trial()
+
+    def suffices(some: Sequence[SlicePatch]) -> bool | None:
+        for one in some:
+            trial.snapshot.remove_patch(one.name)
+        fits = trial.fits(claims)
+        for one in some:
+            trial.snapshot.put_patch(one.obj)
+        return fits
+
+    alone = [ChangePatches((one.name,)) for one in patches if suffices([one])]
+    if alone or len(patches) < 2 or not suffices(patches):
+        return alone
+    return [ChangePatches(tuple(one.name for one in smallest(patches, suffices, _CHEAP)))]
 
 
 def _is(taint: ReadOnlyObject, wanted: RemoveTaint) -> bool:

@@ -56,13 +56,25 @@ class RequestName(_Part, frozen=True):
     request: str
 
 
+class PatchedValue(_Part, frozen=True):
+    """How many devices have a value from a ResourceSlicePatch; without ``value`` it has removed the attribute."""
+
+    patch: str
+    devices: int
+    value: str | None = None
+
+
 class AttributeValues(_Part, frozen=True):
-    """How many of the devices that a request could get have which value; ``missing`` have none."""
+    """How many of the devices that a request could get have which value; ``missing`` have none.
+
+    ``patched``: which of them it is that patches have given it to, or removed it from.
+    """
 
     request: str
     wanted: int | None
     values: tuple[tuple[str, int], ...]
     missing: int = 0
+    patched: tuple[PatchedValue, ...] = ()
 
 
 class ConstraintName(_Part, frozen=True):
@@ -101,11 +113,21 @@ class ReleaseClaims(_Part, frozen=True, tag_field="kind", tag="release"):
 
 
 class RemoveTaint(_Part, frozen=True, tag_field="kind", tag="removeTaint"):
-    """The claims would fit without this taint, or if they tolerated it."""
+    """The claims would fit without this taint, or if they tolerated it.
+
+    ``patches``: the ResourceSlicePatches that give it to devices of the node.
+    """
 
     key: str
     value: str
     effect: str
+    patches: tuple[str, ...] = ()
+
+
+class ChangePatches(_Part, frozen=True, tag_field="kind", tag="changePatches"):
+    """The claims would fit without these ResourceSlicePatches; all of them are in the way."""
+
+    patches: tuple[str, ...]
 
 
 class CompletePool(_Part, frozen=True, tag_field="kind", tag="completePool"):
@@ -126,7 +148,7 @@ class EnableGates(_Part, frozen=True, tag_field="kind", tag="enableGates"):
     gates: tuple[str, ...]
 
 
-Remedy = ReleaseClaims | RemoveTaint | CompletePool | RepairPool | EnableGates
+Remedy = ReleaseClaims | RemoveTaint | ChangePatches | CompletePool | RepairPool | EnableGates
 
 
 class EffectPlace(_Part, frozen=True):
@@ -155,6 +177,18 @@ class DefectEffect(_Part, frozen=True):
     claims: tuple[str, ...] = ()
     places: tuple[EffectPlace, ...] = ()
     together: tuple[str, ...] = ()
+
+
+class FaultyPatch(_Part, frozen=True):
+    """A ResourceSlicePatch that does not apply to ``device`` because of an error; without one, to no device.
+
+    ``expression`` is the selector that fails; other devices may fail in the same way.
+    """
+
+    patch: str
+    error: str
+    device: str = ""
+    expression: str = ""
 
 
 class NodeExplanation(_Part, frozen=True):
@@ -212,6 +246,7 @@ class Explanation(_Part, frozen=True):
     If claims that do not fit have a node with outcome "fits", an error on a node before it ended the attempt.
     ``defects`` are those without which they would get other devices on ``node``, or none.
     ``errors`` hold on every node. ``best`` are remedies on ``best_node``: no other node that was looked at needs less.
+    ``faulty_patches`` are those that may concern devices of the nodes.
     """
 
     claims: tuple[str, ...]
@@ -225,6 +260,7 @@ class Explanation(_Part, frozen=True):
     best_node: str = ""
     best: tuple[Remedy, ...] = ()
     extended_resources: tuple[ExtendedResource, ...] = ()
+    faulty_patches: tuple[FaultyPatch, ...] = ()
 
 
 def explanation_json(explanation: Explanation | DefectEffect) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices.devices import Device, PublishedSlice
+from drakit_allocator.devices.devices import Device
 from drakit_allocator.errors import AllocationError
-from drakit_allocator.explanation.inventory import Inventory
+from drakit_allocator.explanation.inventory import Inventory, name_of
 from drakit_allocator.explanation.reasons import (
     CapacityMissing,
     CapacityRefused,
@@ -19,7 +19,7 @@ from drakit_allocator.explanation.report import RequestExplanation, RuledOut
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.explanation.verdicts import Verdicts, selection_text
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.pools.pools import PoolView
+from drakit_allocator.pools.pools import PoolView, SliceIndex
 from drakit_allocator.requests import Request
 
 # A request for all devices does not want those; it fails on any other that it cannot have.
@@ -110,18 +110,18 @@ def _devices(situation: Situation) -> Iterable[tuple[PoolView, Device]]:
     return ((pool, device) for pool in situation.pools for device in pool.devices)
 
 
-def network_devices(inventory: Inventory) -> list[Device]:
+def network_devices(inventory: Inventory, index: SliceIndex) -> list[Device]:
     """List the devices of slices that name no node, of the newest generation of each pool.
 
-    Nobody expects the devices of another node's own slice here; these may be thought to be for any node.
+    Nobody expects the devices of another node's own slice here; these may be thought to be for any node. ``index`` has
+    the same slices.
     """
-    hides_sharing = inventory.features.variant == "stable"
     return [
         device
         for pool in inventory.slices_by_pool
         for one in inventory.newest(pool)
         if not one["spec"].get("nodeName")
-        for device in PublishedSlice(one, hides_sharing=hides_sharing).devices
+        for device in index.seen(name_of(one)).devices
     ]
 
 

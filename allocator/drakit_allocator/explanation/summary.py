@@ -20,6 +20,7 @@ from drakit_allocator.explanation.phrases import (
     particulars,
     short_effect_text,
 )
+from drakit_allocator.explanation.provenance import Provenance
 from drakit_allocator.explanation.reasons import (
     CounterOverdrawn,
     DeviceReason,
@@ -48,7 +49,7 @@ def summary(pod: PodAllocation, node: Node) -> str:
     allocation failed without ``AllocationError``.
     """
     situation = pod.situation(node)
-    verdicts = Verdicts(situation)
+    verdicts = Verdicts(situation, Provenance(pod.snapshot))
     studies = {
         request: RequestStudy(request, situation, verdicts)
         for claim in pod.claims

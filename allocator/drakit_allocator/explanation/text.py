@@ -11,6 +11,7 @@ from drakit_allocator.explanation.phrases import (
     claim_text,
     conflict_text,
     effect_text,
+    faulty_patch_text,
     held_counter_sets,
     joined,
     particulars,
@@ -40,7 +41,8 @@ from drakit_allocator.explanation.report import (
 
 _NO_DEVICES = "there are no devices for this node"
 _NO_REMEDY = (
-    "neither releasing claims nor removing a taint, repairing a pool or switching on a feature gate does it alone"
+    "neither releasing claims nor removing a taint or a patch, repairing a pool or switching on a feature gate does it"
+    " alone"
 )
 _NOTHING_HELPS = "What is left: ask for fewer or other devices, or add a node that has them."
 # Reasons because of which a request cannot mean a device at all.
@@ -80,6 +82,7 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
             yield from _node(node)
     yield from _others([node for node in explanation.nodes if node.node not in shown])
     yield from _excluded(explanation)
+    yield from _faulty_patches(explanation)
     if explanation.best and number > 1:
         yield ""
         yield f"Least that would help: {remedy_text(explanation.best[0])}; then it fits on {explanation.best_node}."
@@ -117,6 +120,13 @@ def _excluded(explanation: Explanation) -> Iterator[str]:
     for message, names in by_reason.items():
         yield ""
         yield f"{some_of(names)}: not tried: {message}"
+
+
+def _faulty_patches(explanation: Explanation) -> Iterator[str]:
+    if explanation.faulty_patches:
+        yield ""
+        lines = _limited(map(faulty_patch_text, explanation.faulty_patches))
+        yield from (f"note: {text.strip()}" for _, text in lines)
 
 
 def _short(node: NodeExplanation) -> str:

@@ -17,6 +17,7 @@ from drakit_allocator.devices.selectors import verdict
 from drakit_allocator.devices.taints import first_untolerated
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.holdings import Holdings, amount_text
+from drakit_allocator.explanation.provenance import Provenance
 from drakit_allocator.explanation.reasons import (
     AttributeMissing,
     CapacityMissing,
@@ -36,7 +37,7 @@ from drakit_allocator.nodes import is_reachable
 from drakit_allocator.pools.pools import PoolView
 from drakit_allocator.requests import Request
 from drakit_api.cel import device_view
-from drakit_api.cel.readings import failed_conditions, readings
+from drakit_api.cel.readings import Condition, failed_conditions, readings
 
 _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 
@@ -44,8 +45,9 @@ _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 class Verdicts:
     """Asks about the devices of one node."""
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self, situation: Situation, provenance: Provenance) -> None:
         self._situation = situation
+        self._provenance = provenance
         self._holdings = Holdings(situation)
         self._unselected: dict[tuple[DeviceContent, Request], SelectorFalse | SelectorFails | None] = {}
 
@@ -65,14 +67,14 @@ class Verdicts:
             or self._capacity(request, device)
             or self._groups(request, pool, device)
             or self._obstacle(request, pool, device)
-            or _attributes(request, device)
+            or self._attributes(request, device)
         )
 
     def unselected(self, request: Request, device: Device) -> SelectorFalse | SelectorFails | None:
         """Find the first selector that the device does not satisfy; None if it satisfies all."""
         key = device.content, request
         if key not in self._unselected:
-            self._unselected[key] = _unselected(request, device.content)
+            self._unselected[key] = self._first_unselected(request, device)
         return self._unselected[key]
 
     def _binding_conditions(self, device: Device) -> FeatureOff | None:
@@ -101,14 +103,16 @@ class Verdicts:
                 return CapacityMissing(unknown[0])
             requested = tuple((name, str(amount)) for name, amount in request.capacity.items())
             broken = request.kind.passes_over(device.content.traits.capacity)
-            return CapacityRefused(requested, "" if amounts is None else str(amounts), broken)
+            patches = self._provenance.capacities(device, request.capacity)
+            return CapacityRefused(requested, "" if amounts is None else str(amounts), broken, patches)
         taken = self._situation.allocated.consumed(device.id)
         for name, amount in amounts.items():
             total = limits[name].value.nanos
             free = total - taken.get(name, 0)
             if amount.nanos > free:
                 sharers = self._holdings.sharers(device.id)
-                return CapacityShort(name, str(amount), amount_text(free), str(limits[name].value), sharers)
+                patch = self._provenance.capacity(device, name)
+                return CapacityShort(name, str(amount), amount_text(free), str(limits[name].value), sharers, patch)
         return None
 
     def _groups(self, request: Request, pool: PoolView, device: Device) -> DeviceReason | None:
@@ -122,7 +126,7 @@ class Verdicts:
             case None:
                 return None
             case Obstacle.TAINTS:
-                return _taint(request, device)
+                return self._taint(request, device)
             case Obstacle.COUNTERS:
                 return self._holdings.shortage(device, pool)
             case Obstacle.PARTITIONS:
@@ -130,43 +134,42 @@ class Verdicts:
             case Obstacle.NODE_OPERATIONS:
                 return FeatureOff(("DRAOptionalNodeOperations",), "skipNodeOperations")
 
-
-def _unselected(request: Request, content: DeviceContent) -> SelectorFalse | SelectorFails | None:
-    selectors = request.selectors
-    for position, expression in enumerate(selectors.expressions):
-        result = verdict(content, expression)
-        if result is True:
-            continue
-        is_class = position < selectors.from_class
-        kind: Owner = "class" if is_class else "request"
-        owner = selectors.class_name if is_class else request.result_name
-        number = position if is_class else position - selectors.from_class
-        view = device_view(content.driver, content.spec)
-        if result is False:
-            return SelectorFalse(kind, owner, number, expression, failed_conditions(expression, view))
-        return SelectorFails(kind, owner, number, expression, str(result), readings(expression, view))
-    return None
-
-
-def _taint(request: Request, device: Device) -> Tainted | None:
-    taint = first_untolerated(device, request.spec.get("tolerations") or ())
-    if taint is None:
+    def _first_unselected(self, request: Request, device: Device) -> SelectorFalse | SelectorFails | None:
+        selectors, content = request.selectors, device.content
+        for position, expression in enumerate(selectors.expressions):
+            result = verdict(content, expression)
+            if result is True:
+                continue
+            is_class = position < selectors.from_class
+            kind: Owner = "class" if is_class else "request"
+            owner = selectors.class_name if is_class else request.result_name
+            number = position if is_class else position - selectors.from_class
+            if result is False:
+                return SelectorFalse(kind, owner, number, expression, self._failed(expression, device))
+            read = self._provenance.read(device, readings(expression, device_view(content.driver, content.spec)))
+            return SelectorFails(kind, owner, number, expression, str(result), read)
         return None
-    # The same taint may be in both; then it is the slice's that comes first.
-    is_published = any(taint is one for one in device.content.taints)
-    key, value, effect = (str(taint.get(field) or "") for field in ("key", "value", "effect"))
-    return Tainted(key, value, effect, "slice" if is_published else "rule")
 
+    def _failed(self, expression: str, device: Device) -> tuple[Condition, ...]:
+        failed = failed_conditions(expression, device_view(device.content.driver, device.content.spec))
+        return tuple(Condition(one.expression, self._provenance.read(device, one.read)) for one in failed)
 
-def _attributes(request: Request, device: Device) -> DeviceReason | None:
-    """Find the first attribute that a constraint compares and the device does not have; None if it has all."""
-    for number, attribute in request.constraints:
-        try:
-            if attribute.of(device) is None:
-                return AttributeMissing(number, attribute.name)
-        except AllocationError as error:
-            return DerivedFails(number, attribute.name, error.message)
-    return None
+    def _taint(self, request: Request, device: Device) -> Tainted | None:
+        taint = first_untolerated(device, request.spec.get("tolerations") or ())
+        if taint is None:
+            return None
+        key, value, effect = (str(taint.get(field) or "") for field in ("key", "value", "effect"))
+        return Tainted(key, value, effect, *self._provenance.taint(device, taint))
+
+    def _attributes(self, request: Request, device: Device) -> DeviceReason | None:
+        """Find the first attribute that a constraint compares and the device does not have; None if it has all."""
+        for number, attribute in request.constraints:
+            try:
+                if attribute.of(device) is None:
+                    return AttributeMissing(number, attribute.name, self._provenance.attribute(device, attribute.name))
+            except AllocationError as error:
+                return DerivedFails(number, attribute.name, error.message)
+        return None
 
 
 def selection_text(node_name: str | None, selector: Any) -> str:

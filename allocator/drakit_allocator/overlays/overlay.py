@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
@@ -126,6 +127,10 @@ class Overlay:
         self._rules |= other._rules
         self._patches |= other._patches
         self._named_pools |= other._named_pools
+
+    def rule_with(self, taint: Mapping[str, Any]) -> str:
+        """Name the DeviceTaintRule that has this very taint, not an equal one; empty if none has."""
+        return next((name for name, rule in self._rules.items() if any(taint is one for one in rule.taints)), "")
 
     def put_rule(self, rule: ReadOnlyObject) -> None:
         """Add or replace a DeviceTaintRule."""

@@ -359,6 +359,10 @@ class SliceIndex:
             if position is not None:
                 yield one, position
 
+    def published(self, name: str) -> PublishedSlice:
+        """Return a slice as its driver has published it. Raises ``KeyError`` for one that is not known."""
+        return self._known[name][0]
+
     def seen(self, name: str) -> PublishedSlice:
         """Return a slice as administrators make it look. Raises ``KeyError`` for one that is not known."""
         pool = self._pools[self._known[name][0].pool]

@@ -16,13 +16,14 @@ def merged_devices(slices: list[Object], patches: list[Object], classes: list[Ob
     for one in slices:
         driver, pool = one["spec"]["driver"], one["spec"]["pool"]["name"]
         for device in one["spec"]["devices"]:
-            found[driver, pool, device["name"]] = _merged(device, driver, pool, patches, classes)
+            found[driver, pool, device["name"]] = merged_device(device, driver, pool, patches, classes)
     return found
 
 
-def _merged(device: Object, driver: str, pool: str, patches: list[Object], classes: list[Object]) -> Object:
+def merged_device(device: Object, driver: str, pool: str, patches: list[Object], classes: list[Object]) -> Object:
+    """Attributes, capacity and taints of one device."""
     applying = [one["spec"]["devices"] | {"meta": one["metadata"]} for one in patches]
-    applying = [one for one in applying if _applies(one.get("filter") or {}, device, driver, pool, classes)]
+    applying = [one for one in applying if applies(one.get("filter") or {}, device, driver, pool, classes)]
     result: Object = {"taints": list(device.get("taints") or ())}
     for member in ("attributes", "capacity"):
         values = dict(device.get(member) or {})
@@ -51,7 +52,8 @@ def _put(values: Object, name: str, value: Object, driver: str) -> None:
             values[place] = value
 
 
-def _applies(wanted: Object, device: Object, driver: str, pool: str, classes: list[Object]) -> bool:
+def applies(wanted: Object, device: Object, driver: str, pool: str, classes: list[Object]) -> bool:
+    """Whether a device satisfies a filter; not if that fails with an error."""
     if wanted.get("driver", driver) != driver or wanted.get("pool", pool) != pool:
         return False
     if wanted.get("device", device["name"]) != device["name"]:
