@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from drakit_allocator.defects import Compat
     from drakit_allocator.explanation import Explanation, Inventory
     from drakit_allocator.features import Features
-    from drakit_allocator.inputs.manifest_files import Manifests
     from drakit_allocator.inputs.placement import Placed, Placement, Workload
     from drakit_api.features import FeatureGates
+    from drakit_client.manifests.files import Manifests
 
     Object = dict[str, Any]
 
@@ -163,8 +163,8 @@ def _allocate(
 ) -> None:
     from drakit_allocator.features import Features
     from drakit_allocator.inputs import file_nodes, placement
-    from drakit_allocator.inputs.manifest_documents import ManifestError
-    from drakit_allocator.inputs.manifest_files import read_manifests
+    from drakit_client.manifests.documents import ManifestError
+    from drakit_client.manifests.files import read_manifests
 
     gates = gates_of(emulated_version, feature_gates)
     features = Features.from_gates(gates).compatible(compat)

@@ -10,8 +10,8 @@ import yaml
 
 from drakit_allocator.explanation import Explanation, explanation_json
 from drakit_allocator.explanation.phrases import effect_text, some_of
-from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_allocator.inputs.placement import Placed
+from drakit_client.manifests.files import Manifests
 from drakit_client.processes.text_columns import aligned
 
 Form = Literal["json", "yaml"]

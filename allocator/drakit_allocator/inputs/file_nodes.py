@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from drakit_allocator.inputs.manifest_documents import ManifestError
-from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_api.core.node_selectors import HOSTNAME_LABEL, listed_nodes, selects
 from drakit_api.kubernetes_objects import Object
+from drakit_client.manifests.documents import ManifestError
+from drakit_client.manifests.files import Manifests
 
 _ANY = "any-node"  # where all that is known of nodes is that devices are for all of them
 

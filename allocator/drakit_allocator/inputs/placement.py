@@ -18,8 +18,6 @@ from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
-from drakit_allocator.inputs.manifest_documents import ManifestError
-from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_allocator.nodes import Node
 from drakit_allocator.scheduler.nodes.cluster import NodeInfo
 from drakit_allocator.scheduler.nodes.filters import NODE_RESOURCES, reject
@@ -28,6 +26,8 @@ from drakit_allocator.search import Limits
 from drakit_api.core.node_selectors import node_selector
 from drakit_api.kubernetes_objects import Object
 from drakit_api.typed_objects import ObjectMeta
+from drakit_client.manifests.documents import ManifestError
+from drakit_client.manifests.files import Manifests
 
 # Outcomes after which Kubernetes asks no other node.
 _ENDS = ("fits", "error", "timeout")

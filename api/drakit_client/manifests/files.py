@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from drakit_allocator.inputs import core_objects
-from drakit_allocator.inputs.manifest_documents import Document, ManifestError, documents
 from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
@@ -23,6 +21,8 @@ from drakit_api.objects.allocations import results
 from drakit_api.objects.decoding import DecodeError
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation import validate_create
+from drakit_client.manifests import core_objects
+from drakit_client.manifests.documents import Document, ManifestError, documents
 
 _PLURALS = {
     "ResourceSlice": "resourceslices",

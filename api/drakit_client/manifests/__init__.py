@@ -1,0 +1,1 @@
+"""Manifests in files: what ``kubectl`` would send to an API server, read and judged without one."""
