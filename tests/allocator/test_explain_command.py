@@ -14,14 +14,18 @@ from click.testing import CliRunner, Result
 
 from drakit_allocator.cli.explain_command import explain
 from drakit_api.kubernetes_objects import Object
+from drakit_api.slice_patches import definition
 from drakit_client.connection import Connection
+from drakit_client.errors import NotFound
 from drakit_client.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
     DEVICE_CLASSES,
     DEVICE_TAINT_RULES,
     NAMESPACES,
     NODES,
     PODS,
     RESOURCE_CLAIMS,
+    RESOURCE_SLICE_PATCHES,
     RESOURCE_SLICES,
 )
 from drakit_embedded.apiserver import Server, ServerConfig
@@ -140,6 +144,36 @@ async def test_taint_rules_count(cluster: _Cluster) -> None:
     await cluster.claim("one")
     result = await cluster.explain("claim", "one")
     assert "  would help: remove or tolerate the taint k=:NoSchedule\n" in result.stdout
+
+
+async def _serve_patches(api: Connection) -> None:
+    """Let the server serve ResourceSlicePatch, and wait until it does."""
+    await api.create(CUSTOM_RESOURCE_DEFINITIONS, definition.definition())
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await api.list(RESOURCE_SLICE_PATCHES)
+            except NotFound:
+                await asyncio.sleep(0)  # the server has its turn
+            else:
+                return
+
+
+async def test_patches_count_with_their_gate(cluster: _Cluster) -> None:
+    gate = ("--feature-gates", "DRAAdminControlledDeviceAttributes=true")
+    await cluster.claim("one")
+    assert (await cluster.explain("claim", "one", *gate)).stdout.startswith("team/one: fits on n1\n")
+    await _serve_patches(cluster.api)
+    assert (await cluster.explain("claim", "one")).stderr == ""
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    patch = {"metadata": {"name": "maintenance"}, "spec": {"devices": {"taints": taints}}}
+    await cluster.api.create(RESOURCE_SLICE_PATCHES, patch)
+    followed = await cluster.explain("claim", "one", *gate)
+    assert "        d0, d1: k=:NoSchedule (patch maintenance)\n" in followed.stdout
+    assert followed.stderr == ""
+    ignored = await cluster.explain("claim", "one")
+    assert ignored.stdout.startswith("team/one: fits on n1\n")
+    assert ignored.stderr == f"1 ResourceSlicePatch is ignored; it counts with {' '.join(gate)}\n"
 
 
 async def test_claims_of_a_pod_are_explained_together(cluster: _Cluster) -> None:

@@ -68,7 +68,8 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
     \b
     Files may hold Nodes, ResourceSlices, DeviceClasses, ResourceClaims,
     ResourceClaimTemplates, Pods and DeviceTaintRules, of any version of
-    resource.k8s.io. Claims that are allocated already keep their devices; the
+    resource.k8s.io, and ResourceSlicePatches, which count with
+    --feature-gates DRAAdminControlledDeviceAttributes=true. Claims that are allocated already keep their devices; the
     others are allocated in the order of the files, each result counting for the
     next, on the first node that has devices. Exit status 0: all fit; 1: something
     does not; 2: files or options cannot be used; 130: Ctrl-C.
@@ -185,6 +186,9 @@ def _allocate(
         _print(manifests, placed, None, output, compat)
         click.echo(f"{len(workloads) - len(placed)} of {len(workloads)} were not asked for", err=True)
         raise
+    if not explained:
+        for fault in placing.faulty_patches:
+            click.echo(f"patch {fault.patch.name} {fault.text}", err=True)
     _print(manifests, placed, explained, output, compat)
     if any(not one.node for one in placed):
         raise SystemExit(1)
@@ -221,6 +225,7 @@ def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
 
 def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
     """Print to stderr what was replaced, ignored or assumed."""
+    from drakit_allocator.cli.ignored_patches import tell_ignored
     from drakit_allocator.inputs.file_nodes import label_text
 
     for name in manifests.replaced:
@@ -228,6 +233,7 @@ def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
     if manifests.ignored:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(manifests.ignored.items()))
         click.echo(f"ignored: {kinds}", err=True)
+    tell_ignored(manifests.patches_off)
     if assumed:
         names = ", ".join(map(label_text, assumed[:5])) + (" ..." if len(assumed) > 5 else "")
         click.echo(f"there is no Node in the files; assumed from ResourceSlices: {names}", err=True)
@@ -242,6 +248,7 @@ def _inventory(manifests: Manifests, features: Features) -> Inventory:
         classes=manifests.of("DeviceClass"),
         taint_rules=manifests.of("DeviceTaintRule"),
         claims=manifests.of("ResourceClaim"),
+        patches=manifests.of("ResourceSlicePatch"),
     )
 
 

@@ -35,10 +35,10 @@ def explain() -> None:
     drakit explain pod my-pod -n team-a --node gpu-worker-1
     drakit explain claim my-claim -o json | jq '.nodes[].remedies'
 
-    It reads nodes, ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules and changes nothing. It
-    explains devices: for CPU, memory and the like, look at the events of the pod. Exit status 0: explained, or
-    it fits; 1: there is nothing to explain; 130: Ctrl-C. For files instead of a cluster: drakit allocate -f FILE
-    --explain.
+    It reads nodes, ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules and changes nothing. With
+    --feature-gates DRAAdminControlledDeviceAttributes=true, devices are explained as ResourceSlicePatches make them
+    look. For CPU, memory and the like, look at the events of the pod. Exit status 0: explained, or it fits; 1: there
+    is nothing to explain; 130: Ctrl-C. For files instead of a cluster: drakit allocate -f FILE --explain.
 
     Where a known defect of Kubernetes' allocator is to blame, it is named; --compat safe explains for a scheduler
     that has none of them, such as drakit scheduler run --compat safe.
@@ -257,6 +257,7 @@ def _holdings(claims: list[dict[str, Any]]) -> str:
 def _explained(question: _Question, options: Options) -> Explanation:
     import msgspec
 
+    from drakit_allocator.cli.ignored_patches import tell_ignored
     from drakit_allocator.cli.waiting import Waiting
     from drakit_allocator.explanation import Inventory
     from drakit_allocator.explanation import explain as explained
@@ -280,7 +281,9 @@ def _explained(question: _Question, options: Options) -> Explanation:
         classes=live.classes,
         taint_rules=live.taint_rules,
         claims=live.claims,
+        patches=live.patches,
     )
+    tell_ignored(live.patches_off)
     explanation = explained(
         workload.to_allocate,
         candidates,

@@ -9,7 +9,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from drakit_api.features import MIXINS_GATE, NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
+from drakit_api.features import MIXINS_GATE, NEWEST_EMULATED, OLDEST_EMULATED, PATCHES_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_api.objects import conversion
@@ -21,6 +21,7 @@ from drakit_client.resources import (
     NODES,
     PODS,
     RESOURCE_CLAIMS,
+    RESOURCE_SLICE_PATCHES,
     RESOURCE_SLICES,
     Resource,
 )
@@ -34,13 +35,15 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveObjects:
-    """Objects of a cluster at about one moment."""
+    """Objects of a cluster at about one moment; slices with mixins applied where the gates say so."""
 
     nodes: list[Object]
     slices: list[Object]
     classes: list[Object]
     claims: list[Object]
     taint_rules: list[Object]
+    patches: list[Object]
+    patches_off: int  # those that do not count, as their feature gate is off
 
     def claim(self, namespace: str, name: str) -> Object:
         """Return a claim. Raises ``ClusterError``, which names those that there are."""
@@ -52,17 +55,31 @@ class LiveObjects:
 
 
 async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjects:
-    """Read all nodes, slices, classes, claims and taint rules. Raises ``ClusterError``."""
-    nodes, slices, classes, claims, rules = await asyncio.gather(
+    """Read all nodes, slices, classes, claims, taint rules and patches. Raises ``ClusterError``."""
+    nodes, slices, classes, claims, rules, patches = await asyncio.gather(
         _items(connection, NODES),
         _converted(connection, RESOURCE_SLICES),
         _converted(connection, DEVICE_CLASSES),
         _converted(connection, RESOURCE_CLAIMS),
         _converted(connection, DEVICE_TAINT_RULES, is_optional=True),
+        _patches(connection, is_on=gates.enabled(PATCHES_GATE)),
     )
     if gates.enabled(MIXINS_GATE):
         slices = [mixins.applied_to(one) for one in slices]
-    return LiveObjects(nodes, slices, classes, claims, rules)
+    return LiveObjects(nodes, slices, classes, claims, rules, *patches)
+
+
+async def _patches(connection: Connection, *, is_on: bool) -> tuple[list[Object], int]:
+    """Read the patches that count, and how many do not; there are none where the kind is not served."""
+    try:
+        found = await _items(connection, RESOURCE_SLICE_PATCHES)
+    except NotFound:
+        return [], 0
+    except ClusterError:
+        if is_on:
+            raise
+        return [], 0  # patches that do not count may be none of the user's business
+    return (found, 0) if is_on else ([], len(found))
 
 
 async def read_pod(connection: Connection, namespace: str, name: str) -> Object:

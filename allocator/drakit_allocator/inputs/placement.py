@@ -25,6 +25,7 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.search import Limits
 from drakit_api.core.node_selectors import node_selector
 from drakit_api.kubernetes_objects import Object
+from drakit_api.slice_patches.patch import PatchFault
 from drakit_api.typed_objects import ObjectMeta
 from drakit_client.manifests.documents import ManifestError
 from drakit_client.manifests.files import Manifests
@@ -135,6 +136,11 @@ class Placement:
         self._snapshot, self._allocated = inventory.snapshot(), inventory.allocated()
         self._nodes = nodes
         self._timeout = timeout
+
+    @property
+    def faulty_patches(self) -> list[PatchFault]:
+        """Why patches do not apply to devices, as far as these were looked at."""
+        return self._snapshot.overlay.faults
 
     def place(self, workload: Workload) -> Placed:
         """Allocate the workload's claims on the first node that has devices for all; they get their status."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from drakit_api.features import MIXINS_GATE, FeatureGates
+from drakit_api.features import MIXINS_GATE, PATCHES_GATE, FeatureGates
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
@@ -23,6 +23,7 @@ from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation import validate_create
 from drakit_client.manifests import core_objects
 from drakit_client.manifests.documents import Document, ManifestError, documents
+from drakit_client.resources import RESOURCE_SLICE_PATCHES
 
 _PLURALS = {
     "ResourceSlice": "resourceslices",
@@ -33,6 +34,7 @@ _PLURALS = {
 }
 _NAMESPACED = frozenset({"ResourceClaim", "ResourceClaimTemplate", "Pod"})
 _CORE = frozenset({"Node", "Pod"})
+_PATCH = RESOURCE_SLICE_PATCHES.kind
 _RESULT = ("request", "driver", "pool", "device")
 # Which fields a server would drop is for the gates to say; whether what is written makes sense is not.
 _ALL_ON = FeatureGates(overrides={"AllAlpha": True, "AllBeta": True})
@@ -44,12 +46,14 @@ Key = tuple[str, str]  # namespace (or "") and name
 class Manifests:
     """Objects by kind, then by namespace and name, in the order of the files.
 
-    ``ignored`` counts kinds that do not matter here, ``replaced`` names objects that a later file has again.
+    ``ignored`` counts kinds that do not matter here, ``replaced`` names objects that a later file has again,
+    ``patches_off`` are the ResourceSlicePatches that do not count as their feature gate is off.
     """
 
     by_kind: dict[str, dict[Key, Object]] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     replaced: list[str] = field(default_factory=list)
+    patches_off: int = 0
 
     def of(self, kind: str) -> list[Object]:
         """List all objects of a kind."""
@@ -63,7 +67,8 @@ class Manifests:
 def read_manifests(paths: Sequence[str], gates: FeatureGates) -> Manifests:
     """Read files; ``-`` is standard input. As when files are applied, a later object replaces an earlier one.
 
-    Mixins are applied with the gate DRAResourceSliceMixins. Raises ``ManifestError`` with everything that is wrong.
+    Mixins are applied with the gate DRAResourceSliceMixins, patches are there with DRAAdminControlledDeviceAttributes.
+    Raises ``ManifestError`` with everything that is wrong.
     """
     manifests, errors = Manifests(), []
     now = gotime.now()
@@ -74,6 +79,8 @@ def read_manifests(paths: Sequence[str], gates: FeatureGates) -> Manifests:
             errors += [f"{document.place}: {line}" for line in error.errors]
     if errors:
         raise ManifestError(errors)
+    if not gates.enabled(PATCHES_GATE):
+        manifests.patches_off = len(manifests.by_kind.pop(_PATCH, {}))
     return manifests
 
 
@@ -88,13 +95,13 @@ def _take(document: Document, manifests: Manifests, gates: FeatureGates, now: st
         obj = _resource(kind, version, document.content, gates, now)
     elif not group and kind in _CORE:
         obj = copy.deepcopy(document.content)
+    elif kind == _PATCH and group in (schema.GROUP, RESOURCE_SLICE_PATCHES.group):
+        obj = _patch(document.content)
     else:
         manifests.ignored[kind] += 1
         return
     _name(kind, obj, manifests)
-    if kind in _PLURALS:
-        _check(kind, obj)
-    elif faults := core_objects.faults(kind, obj):
+    if faults := _faults(kind, obj):
         raise ManifestError([f"{kind} {obj['metadata']['name']}: {fault}" for fault in faults])
     namespace = obj["metadata"].get("namespace", "")
     known = manifests.by_kind.setdefault(kind, {})
@@ -119,6 +126,13 @@ def _resource(kind: str, version: str, content: Object, gates: FeatureGates, now
     obj = copy.deepcopy(obj)
     set_defaults(kind, obj, now, version)
     return obj
+
+
+def _patch(content: Object) -> Object:
+    """Copy a patch. Raises ``ManifestError`` for another version, or the group that KEP-5027 had in mind."""
+    if (version := content["apiVersion"]) != RESOURCE_SLICE_PATCHES.api_version:
+        raise ManifestError([f"{_PATCH} in {version}: there is {RESOURCE_SLICE_PATCHES.api_version} only"])
+    return copy.deepcopy(content)
 
 
 def _without_mixins(content: Object, version: str) -> tuple[Object, str]:
@@ -157,13 +171,19 @@ def _name(kind: str, obj: Object, manifests: Manifests) -> None:
         raise ManifestError([f"Pod {metadata['name']}: spec: required"])
 
 
-def _check(kind: str, obj: Object) -> None:
-    """Refuse what a server with any gates would refuse. Raises ``ManifestError``."""
+def _faults(kind: str, obj: Object) -> list[str]:
+    """Say what a server with any gates would refuse of an object."""
+    if kind in _CORE:
+        return core_objects.faults(kind, obj)
+    if kind == _PATCH:
+        # Most files have no patches, and what judges them takes longer to load than the rest does to read them.
+        from drakit_api.slice_patches import definition
+
+        return definition.faults(obj)
     judged = {key: value for key, value in obj.items() if key != "status"}
     errors = [str(error) for error in validate_create(_PLURALS[kind], judged, _ALL_ON, admin_namespace=True)]
     for number, result in enumerate(results(obj)):
         errors += [
             f"status.allocation.devices.results[{number}].{name}: required" for name in _RESULT if not result.get(name)
         ]
-    if errors:
-        raise ManifestError([f"{kind} {obj['metadata']['name']}: {error}" for error in dict.fromkeys(errors)])
+    return list(dict.fromkeys(errors))
