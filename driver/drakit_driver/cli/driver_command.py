@@ -78,6 +78,7 @@ class _SlicesOptions(DriverOptions):
 
     combined: bool
     sizes: bool
+    files: tuple[str, ...]
     output: str | None
 
 
@@ -86,6 +87,14 @@ class _SlicesOptions(DriverOptions):
 @click.option("--combined", is_flag=True, help="Counter sets and devices in one slice, as servers of 1.34 want it.")
 @click.option(
     "--sizes", is_flag=True, help="Show bytes in etcd, before and after flattening; instead of, or beside, -o."
+)
+@click.option(
+    "-f",
+    "--filename",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="File or directory with ResourceSlicePatches, or '-': show devices as these patches make them look.",
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format of the List. [default: yaml]")
 def slices(**given: Any) -> None:
@@ -98,6 +107,12 @@ def slices(**given: Any) -> None:
     drakit driver slices layout my-devices.yaml --sizes
     generate-layout | drakit driver slices layout -
     drakit driver slices layout my-devices.yaml --feature-gates DRAResourceSliceMixins=true
+    drakit driver slices dgx-a100 -f patches.yaml
+
+    With -f, it prints the devices as a scheduler with the feature gate
+    DRAAdminControlledDeviceAttributes sees them: to look at, not to apply. Which
+    patch applies to how many devices is on stderr. DeviceClasses that filters
+    name may be in the files, too; those of the profile are known.
 
     \b
     Exit status: 1 if the devices cannot be published (every reason on stderr),
@@ -106,6 +121,8 @@ def slices(**given: Any) -> None:
     from drakit_driver.cli.manifests import dump, listed
 
     options = _SlicesOptions(**given)
+    if options.files and options.sizes:
+        raise click.UsageError("-f and --sizes exclude each other: what a scheduler sees, or what a server stores")
     gates = options.gates()
     with pool_errors():
         pools = options.pools()
@@ -113,6 +130,7 @@ def slices(**given: Any) -> None:
         _tell_gate_effects(objects, gates)
         _refuse_too_large(objects)
         report = _size_report(pools, gates, options.combined) if options.sizes else ""
+        objects = _patched(objects, options, gates)
     if options.output or not options.sizes:
         click.echo(dump(listed(objects), "json" if options.output == "json" else "yaml"), nl=False)
     if report:
@@ -142,6 +160,24 @@ def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[
     from drakit_api.layouts.slices import resource_slices
 
     return [each for pool in pools for each in resource_slices(pool, generation=1, gates=gates, combined=combined)]
+
+
+def _patched(slices: list[dict[str, Any]], options: _SlicesOptions, gates: FeatureGates) -> list[dict[str, Any]]:
+    """Merge the patches of files into slices, and say on stderr what they do."""
+    if not options.files:
+        return slices
+    from drakit_client.manifests.documents import ManifestError
+    from drakit_driver.cli.patched_slices import Patches, effects
+    from drakit_driver.profiles.reading.catalog import device_classes
+
+    try:
+        patches = Patches.read(options.files, gates)
+    except ManifestError as error:
+        raise click.ClickException("\nError: ".join(error.errors)) from None
+    found = patches.applied_to(slices, device_classes(options.profile, slices[0]["spec"]["driver"]))
+    for line in (*patches.notes, *effects(patches, found)):
+        click.echo(line, err=True)
+    return found.slices
 
 
 def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> None:
