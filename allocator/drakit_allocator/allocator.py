@@ -239,9 +239,9 @@ def allocate(
     ``node`` and ``claims`` are v1 objects, the claims already defaulted. ``patches``: ResourceSlicePatches that hold
     for this call, besides those of the snapshot; who allocates often makes one with them (``snapshot.patched``).
 
-    Returns one AllocationResult per claim, or None when they do not fit. Raises ``AllocationError`` for broken input and
-    ``AllocationAborted`` after ``timeout`` seconds or ``max_steps`` steps of the search. Nothing is changed: the caller
-    stores the results and then counts them in ``allocated``.
+    Returns one AllocationResult per claim, or None when they do not fit. Raises ``AllocationError`` for broken input,
+    and ``AllocationAborted`` after ``timeout`` seconds or ``max_steps`` steps of the search. Nothing is changed: the
+    caller stores the results and then counts them in ``allocated``.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     seen = snapshot.patched(patches) if patches else snapshot

@@ -40,7 +40,8 @@ def _patch(name: str, device: str, value: Object, priority: int = 0) -> Object:
 
 
 _GOLDEN = "device.attributes['gpu.example.com'].?tier.orValue('') == 'gold'"
-_GOLD, _NONE = {"string": "gold"}, {"null": {}}
+_GOLD: Object = {"string": "gold"}
+_NONE: Object = {"null": {}}
 
 
 def _devices(snapshot: Snapshot, *patches: Object) -> list[str] | None:
