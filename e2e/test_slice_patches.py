@@ -21,6 +21,8 @@ from drakit_kind.cluster import Driver
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import claim, request
+from e2e.followed_devices import FollowedDevices
+from e2e.patch_churn import PatchChurn
 from e2e.patching import Patching, eventually, scheduler
 
 pytestmark = pytest.mark.capability(
@@ -225,3 +227,26 @@ def test_the_intent_outlives_a_driver_and_its_slices(patching: Patching, gpus: G
     patching.waits(gpus.claim("second", _GOLD))
     gpus.driver.start()
     assert patching.started("second") == ["gpu-1"]
+
+
+_MANY = "driver: patched.example.com\ndevices:\n" + "".join(
+    f"- {{name: gpu-{number}, attributes: {{index: {{int: {number}}}}}}}\n" for number in range(6)
+)
+
+
+def test_two_hundred_patches_change_at_random_beside_pods(
+    patching: Patching, driver: Callable[..., Driver], node: str, cluster: Cluster, tmp_path: Path
+) -> None:
+    layout = tmp_path / "many.yaml"
+    layout.write_text(_MANY)
+    many = driver("layout", layout=str(layout), nodes=[node], name=f"{patching.api.namespace}.many")
+    followed = FollowedDevices(many.name)
+    with followed.following(cluster.kubeconfig):
+        churn = PatchChurn(patching, followed, patches=200)
+        churn.create_all()
+        for _ in range(300):
+            churn.change()
+        eventually(churn.is_settled, "pods are where patches let them be")
+        churn.check_history()
+    assert followed.changes >= 500
+    assert followed.wrong == []

@@ -1,4 +1,4 @@
-"""Patches merged the slow and obvious way: each device by itself, nothing remembered, no code shared."""
+"""Patches merged the slow and obvious way: each device by itself, nothing remembered, no code of the product shared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def merged_devices(slices: list[Object], patches: list[Object], classes: list[Ob
     found: dict[Device, Object] = {}
     for one in slices:
         driver, pool = one["spec"]["driver"], one["spec"]["pool"]["name"]
-        for device in one["spec"]["devices"]:
+        for device in one["spec"].get("devices") or ():
             found[driver, pool, device["name"]] = merged_device(device, driver, pool, patches, classes)
     return found
 
