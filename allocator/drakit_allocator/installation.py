@@ -16,7 +16,9 @@ from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import BY_KIND, CUSTOM_RESOURCE_DEFINITIONS, Resource
 
 MANAGER = "drakit"
-_FORBIDDEN, _UNAUTHORIZED, _TOO_MANY_REQUESTS = 403, 401, 429
+# What became of an object that was to be deleted, if there was none.
+ABSENT = "not there"
+_FORBIDDEN, _UNAUTHORIZED = 403, 401
 _PAUSE = 0.1
 # What the server says of an object, and not who wrote it.
 _BOOKKEEPING = ("managedFields", "resourceVersion", "generation")
@@ -49,12 +51,18 @@ async def applied(
 
 
 async def _apply(connection: Connection, obj: Object, *, dry_run: bool, force: bool) -> str:
-    resource, name = BY_KIND[obj["kind"]], obj["metadata"]["name"]
-    before = await _found(connection, resource, name)
+    resource, name, namespace = _place(obj)
+    before = await _found(connection, resource, name, namespace)
     params = {"fieldManager": MANAGER, "fieldValidation": "Strict", "force": str(force).lower()}
     if dry_run:
         params["dryRun"] = "All"
-    after = await connection.patch(resource, name, obj, patch_type="apply", params=params)
+    try:
+        after = await connection.patch(resource, name, obj, namespace, patch_type="apply", params=params)
+    except NotFound:
+        if dry_run and namespace is not None:
+            # Its namespace, which a dry run does not make.
+            return "created"
+        raise
     if before is None:
         return "created"
     return "unchanged" if _content(before) == _content(after) else "configured"
@@ -77,18 +85,10 @@ async def until_served(connection: Connection, definition: Object, seconds: floa
 
 
 async def _is_served(connection: Connection, stored: Object) -> bool:
-    """Check that a definition is established, and that there is a list of its objects.
-
-    kube-apiserver answers 429 as long as it makes the store of a new kind.
-    """
+    """Check that a definition is established, and that there is a list of its objects."""
     if not conditions.is_true(stored, "Established"):
         return False
-    try:
-        return await _listed(connection, resource_of(stored)) is not None
-    except ApiError as error:
-        if error.code == _TOO_MANY_REQUESTS:
-            return False
-        raise
+    return await _listed(connection, resource_of(stored)) is not None
 
 
 def resource_of(definition: ReadOnlyObject) -> Resource:
@@ -125,26 +125,39 @@ async def removed(
 
 
 async def _remove(connection: Connection, obj: Object, *, dry_run: bool, seconds: float) -> str:
-    resource, name = BY_KIND[obj["kind"]], obj["metadata"]["name"]
-    if await _found(connection, resource, name) is None:
-        return "not there"
+    resource, name, namespace = _place(obj)
+    if await _found(connection, resource, name, namespace) is None:
+        return ABSENT
     if not dry_run:
-        await connection.delete(resource, name)
+        await connection.delete(resource, name, namespace)
         async with asyncio.timeout(seconds):
-            await _until_gone(connection, resource, name)
+            await _until_gone(connection, resource, name, namespace)
     return "deleted"
 
 
-async def _until_gone(connection: Connection, resource: Resource, name: str) -> None:
+async def _until_gone(connection: Connection, resource: Resource, name: str, namespace: str | None) -> None:
     while True:
-        if await _found(connection, resource, name) is None:
+        if await _found(connection, resource, name, namespace) is None:
             return
         await asyncio.sleep(_PAUSE)
 
 
-async def _found(connection: Connection, resource: Resource, name: str) -> Object | None:
+def _place(obj: ReadOnlyObject) -> tuple[Resource, str, str | None]:
+    """Return of which resource an object is, and its name and namespace."""
+    return BY_KIND[obj["kind"]], obj["metadata"]["name"], obj["metadata"].get("namespace")
+
+
+async def stored(connection: Connection, resource: Resource, name: str, namespace: str) -> Object | None:
+    """Read an object that may be there. Raises ``InstallationError``."""
     try:
-        return await connection.get(resource, name)
+        return await _found(connection, resource, name, namespace)
+    except (ApiError, *UNREACHABLE) as error:
+        _give_up(connection, f"{resource.kind.lower()}/{name}", error)
+
+
+async def _found(connection: Connection, resource: Resource, name: str, namespace: str | None) -> Object | None:
+    try:
+        return await connection.get(resource, name, namespace)
     except NotFound:
         return None
 

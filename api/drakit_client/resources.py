@@ -65,6 +65,13 @@ VALIDATING_POLICIES = Resource(
     "ValidatingAdmissionPolicy",
     namespaced=False,
 )
+VALIDATING_WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
 RESOURCE_QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 RESOURCE_SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)

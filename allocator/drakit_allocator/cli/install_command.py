@@ -12,6 +12,7 @@ from drakit_client.processes.ending_signals import run_until_told
 
 if TYPE_CHECKING:
     from drakit_allocator.installation import Step
+    from drakit_api.kubernetes_objects import Object
     from drakit_client.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +35,13 @@ def _options(command: F) -> F:
         click.option("--context", help="Context of the kubeconfig to use."),
         click.option("--dry-run", is_flag=True, help="Ask the server what would become of each object; store nothing."),
         click.option("--force-conflicts", is_flag=True, help="Take over fields that others have changed."),
+        click.option("--webhook", is_flag=True, help="Also a pod that refuses patches whose selectors do not compile."),
+        click.option("--image", metavar="NAME", help="With --webhook: the image of the pod. [default: drakit:latest]"),
+        click.option(
+            "--failure-policy",
+            type=click.Choice(["Ignore", "Fail"]),
+            help="With --webhook: what becomes of a patch if the pod does not answer. [default: Ignore]",
+        ),
         click.option("--remove", is_flag=True, help="Delete it all again, and every patch with it."),
         click.option("-y", "--yes", is_flag=True, help="With --remove: do not ask."),
         click.option("-o", "--output", type=click.Choice(["yaml"]), help="Print the manifest; no cluster is needed."),
@@ -85,18 +93,48 @@ def patches(**options: Any) -> None:
 
     It applies a definition, roles for administrators and readers of patches (drakit-patch-administrator,
     drakit-patch-reader), and the rights of drakit's scheduler, and may be repeated, also by a later release. All
-    Kubernetes versions from 1.34 on take it. Exit status 0: it is there; 1: it is not; 130: Ctrl-C.
+    Kubernetes versions from 1.34 on take it. The webhook is for clusters that run pods of drakit's image; for an API
+    server on this machine there is drakit webhook patches --register. Exit status 0: it is there; 1: it is not; 130:
+    Ctrl-C.
     """
-    from drakit_api.slice_patches import definition
-
-    if options["output"] and options["remove"]:
-        raise click.UsageError("-o prints what is installed, --remove deletes it: give one of them")
-    if options["yes"] and not options["remove"]:
-        raise click.UsageError("--yes is for --remove, as nothing else asks")
+    if wrong := _misuse(options):
+        raise click.UsageError(wrong)
     if options["output"]:
-        click.echo(definition.text(), nl=False)
+        _print(options)
     else:
         _run(options)
+
+
+def _misuse(options: Options) -> str:
+    """Say which options do not go together; empty if all do."""
+    if options["output"] and options["remove"]:
+        return "-o prints what is installed, --remove deletes it: give one of them"
+    if options["yes"] and not options["remove"]:
+        return "--yes is for --remove, as nothing else asks"
+    if options["webhook"] and options["remove"]:
+        return "--remove deletes the webhook, too: leave --webhook out"
+    for name in ("image", "failure_policy"):
+        if options[name] and not options["webhook"]:
+            return f"--{name.replace('_', '-')} is about the webhook: give --webhook, too"
+    return ""
+
+
+def _print(options: Options) -> None:
+    import yaml
+
+    from drakit_api.slice_patches import definition
+
+    click.echo(definition.text(), nl=False)
+    if options["webhook"]:
+        # With a new key, as no cluster is asked whether it has one.
+        click.echo("---")
+        click.echo(yaml.safe_dump_all(_webhook(None, options), sort_keys=False), nl=False)
+
+
+def _webhook(secret: Object | None, options: Options) -> list[Object]:
+    from drakit_allocator.webhook import deployment
+
+    return deployment.objects(secret, options["image"] or deployment.IMAGE, options["failure_policy"] or "Ignore")
 
 
 def _run(options: Options) -> None:
@@ -133,6 +171,18 @@ async def _apply(connection: Connection, options: Options) -> None:
     if not dry_run:
         await until_served(connection, definition.definition(), options["timeout"])
         click.echo("resourceslicepatches are served")
+    if options["webhook"]:
+        deployed = _webhook(await _stored_secret(connection), options)
+        await _tell(applied(connection, deployed, dry_run=dry_run, force=options["force_conflicts"]), dry_run=dry_run)
+
+
+async def _stored_secret(connection: Connection) -> Object | None:
+    """Read the certificate that the webhook has, so that a pod that runs stays trusted."""
+    from drakit_allocator.installation import stored
+    from drakit_allocator.webhook.deployment import NAME, NAMESPACE
+    from drakit_client.resources import SECRETS
+
+    return await stored(connection, SECRETS, NAME, NAMESPACE)
 
 
 def _confirm(options: Options) -> None:
@@ -150,12 +200,16 @@ async def _lost(connection: Connection, _: Options) -> list[str]:
 
 
 async def _remove(connection: Connection, options: Options) -> None:
-    from drakit_allocator.installation import removed
+    from drakit_allocator.installation import ABSENT, removed
+    from drakit_allocator.webhook import deployment
     from drakit_api.slice_patches import definition
 
     objects, dry_run = definition.manifest(), options["dry_run"]
     if dry_run or options["yes"]:
         click.echo(f"With the definition {_counted(await _lost(connection, options))}.")
+    # The webhook first, which could refuse what is written meanwhile; most clusters have none.
+    called = removed(connection, deployment.leftovers(), dry_run=dry_run, seconds=options["timeout"])
+    await _tell((step async for step in called if step.done != ABSENT), dry_run=dry_run)
     await _tell(removed(connection, objects, dry_run=dry_run, seconds=options["timeout"]), dry_run=dry_run)
 
 

@@ -42,6 +42,9 @@ _COMMANDS = {
     "install": Elsewhere(
         "drakit_allocator.cli.install_command", "install", "Install API kinds of drakit's own into a cluster."
     ),
+    "webhook": Elsewhere(
+        "drakit_allocator.cli.webhook_command", "webhook", "Run the webhook that checks patches of devices."
+    ),
     "apiserver": Elsewhere("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers."),
     "kubelet": Elsewhere(
         "drakit_embedded.kubelet_command",

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from drakit_client.certificates import key_usage
 from drakit_client.files import private_files, regular_files
-from drakit_embedded.certificates import key_usage
 
 _DAYS = 3650
 _Key = ec.EllipticCurvePrivateKey
