@@ -19,6 +19,8 @@ MANAGER = "drakit"
 # What became of an object that was to be deleted, if there was none.
 ABSENT = "not there"
 _FORBIDDEN, _UNAUTHORIZED = 403, 401
+# What a kube-apiserver answers while it prepares the storage of a kind that it has just established, or is busy.
+_NOT_YET = (429, 503)
 _PAUSE = 0.1
 # What the server says of an object, and not who wrote it.
 _BOOKKEEPING = ("managedFields", "resourceVersion", "generation")
@@ -88,7 +90,12 @@ async def _is_served(connection: Connection, stored: Object) -> bool:
     """Check that a definition is established, and that there is a list of its objects."""
     if not conditions.is_true(stored, "Established"):
         return False
-    return await _listed(connection, resource_of(stored)) is not None
+    try:
+        return await _listed(connection, resource_of(stored)) is not None
+    except ApiError as error:
+        if error.code in _NOT_YET:
+            return False
+        raise
 
 
 def resource_of(definition: ReadOnlyObject) -> Resource:

@@ -16,8 +16,8 @@ from drakit_allocator import installation
 from drakit_api.kubernetes_objects import Object
 from drakit_api.slice_patches.definition import definition, manifest
 from drakit_client.connection import Connection
-from drakit_client.errors import NotFound
-from drakit_client.resources import CLUSTER_ROLES, CUSTOM_RESOURCE_DEFINITIONS, RESOURCE_SLICE_PATCHES
+from drakit_client.errors import NotFound, api_error
+from drakit_client.resources import CLUSTER_ROLES, CUSTOM_RESOURCE_DEFINITIONS, RESOURCE_SLICE_PATCHES, Resource
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.identity.users import User
 from drakit_kind.cli.drakit_command import main
@@ -63,6 +63,7 @@ def _told(result: Result) -> dict[str, str]:
     return {name: done for name, _, done in lines if "/" in name}
 
 
+@pytest.mark.slow
 async def test_it_is_installed_object_by_object_and_served_then(tmp_path: Path) -> None:
     async with _cluster(tmp_path) as (api, run):
         result = await run()
@@ -74,6 +75,7 @@ async def test_it_is_installed_object_by_object_and_served_then(tmp_path: Path) 
         await api.create(RESOURCE_SLICE_PATCHES, _PATCH)
 
 
+@pytest.mark.slow
 async def test_once_more_it_changes_nothing_and_later_only_what_differs(tmp_path: Path) -> None:
     async with _cluster(tmp_path) as (api, run):
         await run()
@@ -86,6 +88,7 @@ async def test_once_more_it_changes_nothing_and_later_only_what_differs(tmp_path
         assert set(told.values()) == {"unchanged"}
 
 
+@pytest.mark.slow
 async def test_what_others_have_changed_is_taken_over_only_if_that_is_wanted(tmp_path: Path) -> None:
     async with _cluster(tmp_path) as (api, run):
         await run()
@@ -98,6 +101,7 @@ async def test_what_others_have_changed_is_taken_over_only_if_that_is_wanted(tmp
         assert (await api.get(CLUSTER_ROLES, "drakit-patch-reader"))["rules"]
 
 
+@pytest.mark.slow
 async def test_a_dry_run_says_the_same_and_stores_nothing(tmp_path: Path) -> None:
     async with _cluster(tmp_path) as (api, run):
         assert set(_told(await run("--dry-run")).values()) == {"created (dry run)"}
@@ -111,6 +115,7 @@ async def test_a_dry_run_says_the_same_and_stores_nothing(tmp_path: Path) -> Non
         await api.get(RESOURCE_SLICE_PATCHES, "p")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "answer"), [(("--yes",), ""), ((), "y\n")])
 async def test_it_is_removed_with_all_patches_after_a_question(
     tmp_path: Path, arguments: tuple[str, ...], answer: str
@@ -130,6 +135,7 @@ async def test_it_is_removed_with_all_patches_after_a_question(
         assert set(_told(again).values()) == {"not there"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["n\n", ""])
 async def test_without_a_yes_nothing_is_removed(tmp_path: Path, answer: str) -> None:
     async with _cluster(tmp_path) as (api, run):
@@ -140,6 +146,7 @@ async def test_without_a_yes_nothing_is_removed(tmp_path: Path, answer: str) -> 
         await api.get(CUSTOM_RESOURCE_DEFINITIONS, _NAME)
 
 
+@pytest.mark.slow
 async def test_a_kind_whose_names_others_have_is_told(tmp_path: Path) -> None:
     async with _cluster(tmp_path) as (api, run):
         other = definition()
@@ -153,11 +160,34 @@ async def test_a_kind_whose_names_others_have_is_told(tmp_path: Path) -> None:
         assert f"kubectl describe crd {_NAME}" in result.output
 
 
+class _Preparing(Connection):
+    """A connection to a server that prepares the storage of the kind for the first two lists, as a real one does."""
+
+    asked = 0
+
+    async def list(self, resource: Resource, *arguments: Any, **options: Any) -> Object:
+        self.asked += 1
+        if self.asked <= 2:
+            raise api_error(429, {"reason": "TooManyRequests", "message": "storage is (re)initializing"})
+        return await super().list(resource, *arguments, **options)
+
+
+@pytest.mark.slow
+async def test_a_kind_is_waited_for_while_the_server_prepares_its_storage() -> None:
+    async with Server(ServerConfig()) as server:
+        api = _Preparing(server.url, token=server.token)
+        async with api:
+            await api.create(CUSTOM_RESOURCE_DEFINITIONS, definition())
+            await installation.until_served(api, definition(), 30)
+    assert api.asked == 3
+
+
 def test_the_manifest_is_printed_without_a_cluster() -> None:
     result = _invoked("-o", "yaml")
     assert list(yaml.safe_load_all(result.output)) == manifest()
 
 
+@pytest.mark.slow
 async def test_without_the_rights_it_says_who_needs_them(tmp_path: Path) -> None:
     async with _cluster(tmp_path, users={"of-somebody": User("somebody")}):
         config = yaml.safe_load((tmp_path / "kubeconfig").read_text())

@@ -72,6 +72,7 @@ def test_a_certificate_that_is_there_is_kept() -> None:
     assert _named("Secret", _made(secret={"data": {"tls.crt": ""}})) != secret
 
 
+@pytest.mark.slow
 async def test_it_is_installed_kept_and_removed(tmp_path: Path) -> None:
     async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as api:
         config = {

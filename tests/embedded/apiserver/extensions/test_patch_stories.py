@@ -16,6 +16,7 @@ _PATIENCE = 30.0
 _GATES = FeatureGates(overrides={PATCHES_GATE: True, "DRAListTypeAttributes": True})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", families(slice_patches.FILE))
 async def test_stories_of_patches(family: str) -> None:
     connector = aiohttp.TCPConnector(force_close=True)

@@ -33,6 +33,7 @@ async def _api(**config: Any) -> AsyncIterator[Connection]:
         yield api
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.34", "1.35", "1.36", "1.37"])
 async def test_patches_are_served_from_the_first_request_on(version: str) -> None:
     gates = FeatureGates(version, {PATCHES_GATE: True})
@@ -42,6 +43,7 @@ async def test_patches_are_served_from_the_first_request_on(version: str) -> Non
     assert {obj["metadata"]["name"] for obj in manifest() if obj["kind"] == "ClusterRole"} <= roles
 
 
+@pytest.mark.slow
 async def test_without_the_gate_nothing_is_installed() -> None:
     async with _api(gates=_OFF) as api:
         with pytest.raises(NotFound):
@@ -50,6 +52,7 @@ async def test_without_the_gate_nothing_is_installed() -> None:
             await api.create(RESOURCE_SLICE_PATCHES, _PATCH)
 
 
+@pytest.mark.slow
 async def test_what_was_installed_can_be_cleaned_up_when_the_gate_is_off_again(tmp_path: Path) -> None:
     data = tmp_path / "data.sqlite"
     async with _api(data_file=data, gates=_ON) as api:
@@ -59,6 +62,7 @@ async def test_what_was_installed_can_be_cleaned_up_when_the_gate_is_off_again(t
         await api.delete(CUSTOM_RESOURCE_DEFINITIONS, _DEFINITION)
 
 
+@pytest.mark.slow
 async def test_a_definition_of_another_release_is_replaced_and_one_of_this_is_left_alone(tmp_path: Path) -> None:
     data, versions = tmp_path / "data.sqlite", []
     for start in ("first", "second", "changed", "third"):
@@ -73,6 +77,7 @@ async def test_a_definition_of_another_release_is_replaced_and_one_of_this_is_le
     assert stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"] == ["devices"]
 
 
+@pytest.mark.slow
 async def test_a_server_starts_although_a_policy_forbids_the_definition(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

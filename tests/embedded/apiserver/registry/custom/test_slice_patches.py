@@ -66,6 +66,7 @@ async def _is_served(api: Connection) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "left"),
     [
@@ -81,12 +82,14 @@ async def test_fields_of_a_disabled_feature_are_dropped(gate: str, left: Object)
         assert changed["spec"]["devices"] == {**left, "priority": 1}
 
 
+@pytest.mark.slow
 async def test_a_list_without_its_gate_is_no_value() -> None:
     async with _api(gates=_without("DRAListTypeAttributes")) as api:
         with pytest.raises(Invalid, match="must have exactly one of bool"):
             await api.create(RESOURCE_SLICE_PATCHES, _patch({"attributes": {"a.b/many": {"ints": [1]}}}))
 
 
+@pytest.mark.slow
 async def test_without_the_gate_of_patches_attributes_and_capacity_are_dropped() -> None:
     async with _api(gates=_without("DRAAdminControlledDeviceAttributes")) as api:
         await _define(api)
@@ -97,6 +100,7 @@ async def test_without_the_gate_of_patches_attributes_and_capacity_are_dropped()
         assert again["metadata"]["generation"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", ["DRAAdminControlledDeviceAttributes", "DRADeviceTaints", "DRAConsumableCapacity"])
 async def test_what_is_stored_stays_and_may_be_changed(tmp_path: Path, gate: str) -> None:
     data = tmp_path / "data.sqlite"
@@ -109,6 +113,7 @@ async def test_what_is_stored_stays_and_may_be_changed(tmp_path: Path, gate: str
         assert changed["spec"]["devices"] == {**_FULL, **changes, "attributes": attributes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [None, [], "x", {"attributes": [{}]}, {"attributes": {"a.b/c": []}}, {"taints": 1}])
 async def test_a_malformed_patch_is_refused_whatever_is_dropped(devices: Any) -> None:
     gates = FeatureGates(overrides={"DRAAdminControlledDeviceAttributes": True, "DRAListTypeAttributes": False})
