@@ -102,7 +102,7 @@ class SlicePatch:
                 for name, one in published.items()
                 if lists or not any(one.get(kind) is not None for kind in LIST_VALUES)
             },
-            devices.get("capacity") or {},
+            {name: _capacity(one) for name, one in (devices.get("capacity") or {}).items()},
             tuple(devices.get("taints") or ()) if taints else (),
         )
 
@@ -119,6 +119,24 @@ class SlicePatch:
         """
         priority = (self.obj["spec"].get("devices") or {}).get("priority") or 0
         return -priority, _seconds(self.obj["metadata"].get("creationTimestamp")), self.name
+
+
+def _capacity(published: Capacity) -> Capacity:
+    """Return a DeviceCapacity as a slice would have it: of a kind with a definition, quantities may be numbers."""
+    policy = published.get("requestPolicy")
+    text = {"value": str(published.get("value", "0"))}
+    return {**published, **text} if policy is None else {**published, **text, "requestPolicy": _policy(policy)}
+
+
+def _policy(published: Mapping[str, Any]) -> Mapping[str, Any]:
+    policy = dict(published)
+    if "default" in policy:
+        policy["default"] = str(policy["default"])
+    if "validValues" in policy:
+        policy["validValues"] = [str(one) for one in policy["validValues"]]
+    if "validRange" in policy:
+        policy["validRange"] = {name: str(one) for name, one in policy["validRange"].items()}
+    return policy
 
 
 def _seconds(timestamp: object) -> float:

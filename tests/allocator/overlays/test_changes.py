@@ -1,0 +1,237 @@
+"""What a change of a patch, a rule, a class or a slice redoes, and who is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drakit import Features, Node, Snapshot
+from drakit_allocator.devices.turns import TurnOver, turn
+from drakit_api.slice_patches.patch import PatchFault
+
+Object = dict[str, Any]
+_FEATURES = Features.all()
+_NODES = {name: Node.of({"metadata": {"name": name}}) for name in ("node-1", "node-2")}
+_INDEX = "device.attributes['gpu.example.com'].index"
+
+
+def _slice(node: str, *, driver: str = "gpu.example.com", devices: int = 2, version: str = "1") -> Object:
+    listed = [{"name": f"gpu-{number}", "attributes": {"index": {"int": number}}} for number in range(devices)]
+    return {
+        "metadata": {"name": f"{driver}-{node}", "resourceVersion": version},
+        "spec": {
+            "driver": driver,
+            "nodeName": node,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+            "devices": listed,
+        },
+    }
+
+
+def _patch(name: str = "a", *, generation: int = 1, on: Object | None = None, **says: Any) -> Object:
+    says.setdefault("attributes", {"gpu.example.com/tier": {"string": "gold"}})
+    return {
+        "metadata": {"name": name, "uid": name, "generation": generation},
+        "spec": {"devices": {"filter": on or {}, **says}},
+    }
+
+
+def _selecting(expression: str) -> Object:
+    return {"selectors": [{"cel": {"expression": expression}}]}
+
+
+class _World:
+    """A snapshot of two nodes, and who was told what."""
+
+    def __init__(self) -> None:
+        self.told: list[set[str]] = []
+        self.faults: list[PatchFault] = []
+        self.snapshot = Snapshot(_FEATURES, changed=self._changed, failed=self.faults.append)
+        for node in _NODES:
+            self.snapshot.put_slice(_slice(node))
+        self.told.clear()
+
+    def _changed(self, nodes: Any) -> None:
+        self.told.append(set(nodes))
+
+    def tiers(self, node: str) -> list[str]:
+        (view,) = self.snapshot.pools(_NODES[node])
+        found = [device.content.attribute("gpu.example.com/tier") for device in view.devices]
+        return ["" if one is None else str(one.published["string"]) for one in found]
+
+    def views(self) -> list[Any]:
+        return [self.snapshot.pools(node)[0] for node in _NODES.values()]
+
+
+@pytest.fixture
+def world() -> _World:
+    return _World()
+
+
+class _Looking(_World):
+    """One that looks at devices at the moment at which it is told that they have changed."""
+
+    def __init__(self) -> None:
+        self.seen: list[list[str]] | None = None
+        super().__init__()
+        self.seen = []
+
+    def _changed(self, nodes: Any) -> None:
+        super()._changed(nodes)
+        if self.seen is not None:
+            self.seen.append(self.tiers("node-1"))
+
+
+def test_whoever_is_told_of_a_change_sees_it() -> None:
+    world = _Looking()
+    world.snapshot.put_patch(_patch())
+    world.snapshot.remove_patch("a")
+    assert world.seen == [["gold", "gold"], ["", ""]]
+
+
+@pytest.mark.parametrize(
+    ("on", "told"),
+    [
+        ({}, [{"node-1", "node-2"}]),
+        ({"pool": "node-1"}, [{"node-1"}]),
+        ({"driver": "gpu.example.com", "pool": "node-2"}, [{"node-2"}]),
+        ({"driver": "other.example.com"}, []),
+        ({"pool": "node-3"}, []),
+    ],
+)
+def test_only_nodes_that_a_patch_may_concern_are_told(world: _World, on: Object, told: list[set[str]]) -> None:
+    world.snapshot.put_patch(_patch(on=on))
+    assert world.told == told
+
+
+def test_a_change_of_metadata_is_none(world: _World) -> None:
+    world.snapshot.put_patch(_patch())
+    before = world.views()
+    world.told.clear()
+    changed = _patch()
+    changed["metadata"]["labels"] = {"a": "b"}
+    world.snapshot.put_patch(changed)
+    assert world.told == []
+    assert world.views() == before
+
+
+@pytest.mark.parametrize(
+    "on",
+    [
+        {"device": "gpu-7"},
+        _selecting(f"{_INDEX} > 7"),
+        {"pool": "node-2"},
+        {"deviceClassName": "unknown"},
+    ],
+)
+def test_a_pool_without_a_selected_device_keeps_its_view(world: _World, on: Object) -> None:
+    """All that is remembered of a pool hangs on its view."""
+    (before, _) = world.views()
+    world.snapshot.put_patch(_patch(on=on))
+    assert world.views()[0] is before
+
+
+def test_a_patch_that_says_the_same_again_keeps_the_columns(world: _World) -> None:
+    world.snapshot.put_patch(_patch())
+    before = [view.table.column("gpu.example.com/tier") for view in world.views()]
+    world.snapshot.put_patch(_patch(generation=2, priority=5))
+    after = [view.table.column("gpu.example.com/tier") for view in world.views()]
+    assert before[0] is before[1] is after[0] is after[1]
+
+
+def test_a_slice_that_changes_is_patched_alone(world: _World) -> None:
+    world.snapshot.put_patch(_patch())
+    (_, other) = world.views()
+    world.snapshot.put_slice(_slice("node-1", devices=3, version="2"))
+    assert world.tiers("node-1") == ["gold"] * 3
+    assert world.views()[1] is other
+
+
+def test_a_class_decides_as_it_is_now(world: _World) -> None:
+    world.snapshot.put_patch(_patch(on={"deviceClassName": "gpu"}))
+    assert world.tiers("node-1") == ["", ""]
+    for expression, tiers in ((f"{_INDEX} == 0", ["gold", ""]), (f"{_INDEX} == 1", ["", "gold"])):
+        world.snapshot.put_class({"metadata": {"name": "gpu"}, "spec": _selecting(expression)})
+        assert world.tiers("node-1") == tiers
+    world.snapshot.remove_class("gpu")
+    assert world.tiers("node-1") == ["", ""]
+
+
+def test_each_cause_of_a_fault_is_told_once_for_a_generation(world: _World) -> None:
+    failing = _selecting("device.attributes['gpu.example.com'].missing == 1")
+    for generation in (1, 2):
+        world.snapshot.put_patch(_patch(generation=generation, on=failing, priority=generation))
+        world.views()
+        world.views()
+    assert [fault.patch.obj["metadata"]["generation"] for fault in world.faults] == [1, 2]
+    assert {fault.device for fault in world.faults} == {"gpu.example.com/node-1/gpu-0"}
+    assert {fault.error for fault in world.faults} == {"no such key: missing"}
+    assert world.snapshot.overlay.faults == world.faults[1:]
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("nonsense(", "CEL compile error: "),
+        ("device.driver", "must evaluate to bool"),
+        (_INDEX, "could not be converted to bool"),
+    ],
+)
+def test_what_is_no_boolean_is_a_fault(world: _World, expression: str, error: str) -> None:
+    world.snapshot.put_patch(_patch(on=_selecting(expression)))
+    assert world.tiers("node-1") == ["", ""]
+    (fault,) = world.faults
+    assert error in fault.error
+
+
+def test_a_fault_on_one_device_leaves_the_others_patched(world: _World) -> None:
+    world.snapshot.put_patch(_patch(on=_selecting(f"{_INDEX} == 0 || device.attributes['gpu.example.com'].missing")))
+    assert world.tiers("node-1") == ["gold", ""]
+    assert [fault.device for fault in world.faults] == ["gpu.example.com/node-1/gpu-1"]
+
+
+def test_what_takes_longer_than_a_turn_goes_on_in_the_next_one(world: _World) -> None:
+    world.snapshot.put_slice(_slice("node-1", devices=20, version="2"))
+    world.snapshot.put_patch(_patch(on=_selecting(f"{_INDEX} % 2 == 0")))
+    turns = 0
+    while True:
+        turns += 1
+        try:
+            with turn(0):  # one evaluation
+                tiers = world.tiers("node-1")
+            break
+        except TurnOver:
+            continue
+    assert tiers == ["gold", ""] * 10
+    assert turns == 20
+
+
+def test_looking_ahead_ends_when_all_pools_are_seen(world: _World) -> None:
+    world.snapshot.put_patch(_patch(on=_selecting("device.attributes['gpu.example.com'].missing == 1")))
+    while world.snapshot.slices.look_ahead():
+        pass
+    assert len(world.faults) == 1
+    assert not world.snapshot.slices.look_ahead()
+
+
+def test_taints_of_rules_and_patches_stand_behind_those_of_the_slice(world: _World) -> None:
+    def taint(key: str) -> Object:
+        return {"key": key, "effect": "NoSchedule"}
+
+    published = _slice("node-1", version="2")
+    published["spec"]["devices"][0]["taints"] = [taint("slice")]
+    world.snapshot.put_slice(published)
+    rule = {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"device": "gpu-0"}, "taint": taint("rule")}}
+    world.snapshot.put_taint_rule(rule)
+    world.snapshot.put_patch(_patch("low", on={"device": "gpu-0"}, taints=[taint("low")]))
+    world.snapshot.put_patch(_patch("high", priority=1, taints=[taint("high")]))
+    (view,) = world.snapshot.pools(_NODES["node-1"])
+    assert [[one["key"] for one in (*device.content.taints, *device.added_taints)] for device in view.devices] == [
+        ["slice", "rule", "high", "low"],
+        ["high"],
+    ]
+    world.snapshot.remove_taint_rule("r")
+    world.snapshot.remove_patch("high")
+    (view,) = world.snapshot.pools(_NODES["node-1"])
+    assert [[one["key"] for one in device.added_taints] for device in view.devices] == [["low"], []]
