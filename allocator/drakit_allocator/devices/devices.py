@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.devices.capacity import Limits
+from drakit_allocator.devices.changes import Attributes, Changed
 from drakit_allocator.devices.columns import AttributeValue, Column, attribute_of, column_of
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, PublishedCounters, counters_of
 from drakit_allocator.devices.schemas import SliceSchema, Spoiled, slice_schema
 from drakit_allocator.devices.traits import Traits, capacities_of, traits_of
-from drakit_api.slice_patches.patch import SlicePatch
 
-Attributes = tuple[Column[AttributeValue | None], ...]
 DeviceID = tuple[str, str, str]  # driver, pool, device
 PoolID = tuple[str, str]  # driver, pool
 
@@ -109,45 +108,6 @@ class Device:
         """Return ``nodeName``, ``allNodes`` and ``nodeSelector`` of the device: its own, or those of its slice."""
         spec = self.content.traits.spec if self.slice.is_selected_per_device else self.slice.spec
         return spec.get("nodeName"), bool(spec.get("allNodes")), spec.get("nodeSelector")
-
-
-class Changed:
-    """What is different about a slice as the allocator sees it. Slices of which it is the same share one object.
-
-    ``patches``: the ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
-    """
-
-    __slots__ = ("__weakref__", "_columns", "_order", "added_taints", "patches", "schema", "traits")
-
-    def __init__(
-        self,
-        before: SliceSchema,
-        columns: Mapping[str, Column[AttributeValue | None] | None],
-        traits: Column[Traits],
-        added_taints: Mapping[int, tuple[Mapping[str, Any], ...]],
-        patches: tuple[tuple[SlicePatch, int], ...],
-    ) -> None:
-        """Change slices with the schema ``before``; ``columns`` are those that are new, None for one that vanishes."""
-        new = {name: column for name, column in columns.items() if column is not None}
-        left = [name for name in before.names if name not in columns or name in new]
-        names = tuple(dict.fromkeys([*left, *new]))
-        spoiled = [name for name in before.spoiled.attributes if name not in columns]
-        spoiled += [name for name, column in new.items() if column.has_problem]
-        self.schema = slice_schema(
-            before.driver, names, Spoiled(tuple(spoiled), capacities_of(traits).has_problem), before.size
-        )
-        # Where each column is found: among those that are published and, behind them, those that are new.
-        places = {**before.positions, **{name: len(before.names) + number for number, name in enumerate(new)}}
-        self._order = tuple([places[name] for name in names])
-        self._columns = tuple(new.values())
-        self.traits = traits
-        self.added_taints = added_taints
-        self.patches = patches
-
-    def columns(self, published: Attributes) -> Attributes:
-        """Return the columns of a slice that has published these."""
-        found = published + self._columns
-        return tuple([found[place] for place in self._order])
 
 
 class PublishedSlice:

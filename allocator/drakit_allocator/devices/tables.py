@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
@@ -21,18 +21,35 @@ def _joined(columns: list[Column[_T]]) -> Column[_T]:
 
 
 class Table:
-    """Some slices, one after the other. ``before`` is a table of slices with the same devices, under the same names."""
+    """Some slices, one after the other."""
 
     def __init__(self, slices: Sequence[PublishedSlice], before: Table | None = None) -> None:
+        """Put the slices together; ``before`` as for ``relaid``."""
         self.slices = slices
-        self.names: Column[str] = _joined([one.names for one in slices]) if before is None else before.names
-        traits = [one.traits for one in slices]
-        is_same = before is not None and traits == [one.traits for one in before.slices]
-        self.traits: Column[Traits] = before.traits if before is not None and is_same else _joined(traits)
-        self.devices: Sequence[Device] = _Devices(slices)
-        # The taints that administrators give to devices.
-        self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = _added_taints(slices)
         self._columns: dict[str, Column[AttributeValue | None]] = {}
+        if before is None:
+            self.names: Column[str] = _joined([one.names for one in slices])
+            self.traits: Column[Traits] = _joined([one.traits for one in slices])
+            # The first row of each slice, and the number of all rows.
+            self.starts = tuple(itertools.accumulate(map(len, slices), initial=0))
+        else:
+            traits = [one.traits for one in slices]
+            is_same = traits == [one.traits for one in before.slices]
+            self.names = before.names
+            self.traits = before.traits if is_same else _joined(traits)
+            self.starts = before.starts
+        self.devices: Sequence[Device] = _Devices(slices, self.starts)
+        # The taints that administrators give to devices.
+        self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {
+            start + position: taints
+            for one, start in zip(slices, self.starts, strict=False)
+            if one.added_taints
+            for position, taints in one.added_taints.items()
+        }
+
+    def relaid(self, slices: Sequence[PublishedSlice]) -> Table:
+        """Return the table of the same slices as administrators make them look now."""
+        return Table(slices, self)
 
     @cached_property
     def attribute_names(self) -> tuple[str, ...]:
@@ -49,30 +66,19 @@ class Table:
 
     def of_slices(self, rule: Callable[[PublishedSlice], bool]) -> int:
         """Return the devices of the slices that obey a rule, as bits."""
-        mask = start = 0
-        for one in self.slices:
+        mask = 0
+        for one, start in zip(self.slices, self.starts, strict=False):
             if rule(one):
-                mask |= (1 << len(one)) - 1 << start
-            start += len(one)
+                mask |= one.schema.everything << start
         return mask
-
-
-def _added_taints(slices: Iterable[PublishedSlice]) -> dict[int, tuple[Mapping[str, Any], ...]]:
-    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
-    start = 0
-    for one in slices:
-        for position, taints in one.added_taints.items():
-            found[start + position] = taints
-        start += len(one)
-    return found
 
 
 class _Devices(Sequence[Device]):
     """The devices of some slices, one after the other; each made when it is asked for."""
 
-    def __init__(self, slices: Sequence[PublishedSlice]) -> None:
+    def __init__(self, slices: Sequence[PublishedSlice], starts: Sequence[int]) -> None:
         self._slices = slices
-        self._starts = [0, *itertools.accumulate(map(len, slices))]
+        self._starts = starts
 
     def __len__(self) -> int:
         return self._starts[-1]

@@ -10,8 +10,10 @@ import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, column_of, union
-from drakit_allocator.devices.devices import Changed, PublishedSlice
+from drakit_allocator.devices.changes import Changed, NewColumns
+from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, column_of, remember, union
+from drakit_allocator.devices.devices import PublishedSlice
+from drakit_allocator.devices.schemas import SliceSchema
 from drakit_allocator.devices.traits import Traits, with_capacity
 from drakit_allocator.overlays.statements import Statement
 from drakit_api.objects.device_attributes import published_names
@@ -27,54 +29,72 @@ _numbers = itertools.count(1)
 class Outcome:
     """Which devices of a slice each statement selects, and what becomes of the slice: ``change``, None if nothing.
 
-    Made by ``outcome_of``. ``masks`` has those statements that select any. ``touched`` are the published attributes on
-    which the outcome depends.
+    Made by ``outcome_of``. ``masks`` has those statements that select any. ``touched`` are the positions of published
+    attributes on which the outcome depends.
     """
 
-    __slots__ = ("__weakref__", "_columns", "change", "masks", "number", "touched")
+    __slots__ = ("__weakref__", "change", "columns", "masks", "number", "touched")
 
-    def __init__(self, published: PublishedSlice, masks: Masks, voices: Mapping[str, _Voices]) -> None:
+    def __init__(
+        self, published: PublishedSlice, masks: Masks, columns: Mapping[str, _NewColumns], touched: Iterable[int]
+    ) -> None:
         self.number = next(_numbers)
         self.masks = dict(masks)
-        driver = published.schema.driver
-        self._columns = [_new_columns(published, published_names(name, driver), said) for name, said in voices.items()]
-        self.touched = frozenset(_touched(published, voices))
+        self.columns = columns  # by fully qualified name
+        self.touched = frozenset(touched)
         self.change: Changed | None = None
         if saying := [(one, mask) for one, mask in masks if not one.is_idle]:
             patches = tuple([(one.patch, mask) for one, mask in saying if one.patch is not None])
-            columns = {name: column for one in self._columns for name, column in one.columns.items()}
-            self.change = Changed(published.schema, columns, _traits(published, saying), _taints(saying), patches)
+            new = {name: column for one in columns.values() for name, column in one.columns.items()}
+            self.change = Changed(published.schema, new, _traits(published, saying), _taints(saying), patches)
 
 
 _OUTCOMES: OneOfEach[Hashable, Outcome] = OneOfEach()
 
 
-def outcome_of(published: PublishedSlice, masks: Masks) -> Outcome:
-    """Return what statements make of a slice, given those that select devices; one object where it is the same."""
-    voices = _voices(masks)
-    numbers = [published.columns[place].number for place in _touched(published, voices)]
+def outcome_of(
+    published: PublishedSlice, masks: Masks, before: Outcome | None = None, restated: frozenset[str] = frozenset()
+) -> Outcome:
+    """Return what statements make of a slice, given those that select devices; one object where it is the same.
+
+    ``before`` is an outcome for the same slice, from which this one differs in the attributes ``restated``, and maybe
+    in capacities and taints.
+    """
+    voices = _voices(masks, None if before is None else restated)
+    known = {} if before is None else {name: new for name, new in before.columns.items() if name not in restated}
+    touched = sorted(
+        itertools.chain.from_iterable(_stored(published.schema, one).values() for one in (*known, *voices))
+    )
+    numbers = [published.columns[place].number for place in touched]
     said = tuple([(one.number, mask) for one, mask in masks])
     key = (published.schema, published.traits.number, *numbers, said)
-    return _OUTCOMES.of(key, Outcome, published, masks, voices)
+    found = _OUTCOMES.get(key)
+    if found is None:
+        fresh = {name: _new_columns(published, name, one) for name, one in voices.items()}
+        found = _OUTCOMES[key] = Outcome(published, masks, {**known, **fresh}, touched)
+    return found
 
 
-def _voices(masks: Masks) -> dict[str, _Voices]:
-    """Find out who decides about each attribute: of statements about the same device, the first one."""
+def _voices(masks: Masks, names: frozenset[str] | None) -> dict[str, _Voices]:
+    """Find out who decides about attributes, or only about these: of statements about one device, the first one."""
     voices: dict[str, list[tuple[AttributeValue | None, int]]] = {}
     decided: dict[str, int] = {}
     for one, mask in masks:
-        for name, value in one.attributes.items():
+        for name in one.attributes if names is None else names & one.attributes.keys():
             if left := mask & ~decided.get(name, 0):
-                voices.setdefault(name, []).append((value, left))
+                voices.setdefault(name, []).append((one.attributes[name], left))
                 decided[name] = decided.get(name, 0) | mask
     return {name: tuple(said) for name, said in voices.items()}
 
 
-def _touched(published: PublishedSlice, names: Iterable[str]) -> list[int]:
-    """Return the positions of the published attributes that these fully qualified names stand for."""
-    positions, driver = published.schema.positions, published.schema.driver
-    every = itertools.chain.from_iterable(published_names(name, driver) for name in names)
-    return [positions[name] for name in every if name in positions]
+def _stored(schema: SliceSchema, name: str) -> Mapping[str, int]:
+    """Return the positions of published attributes for which a fully qualified name stands, by published name."""
+    found: Mapping[str, int] | None = schema.readings.get(name)
+    if found is None:
+        names = published_names(name, schema.driver)
+        found = {one: schema.positions[one] for one in names if one in schema.positions}
+        remember(schema.readings, name, found)
+    return found
 
 
 class _NewColumns:
@@ -92,7 +112,7 @@ class _NewColumns:
             for position in bits(mask):
                 _put(values, position, value)
         made = {name: column_of(tuple(new)) for name, new in values.items()}
-        self.columns = {name: column if any(column.values) else None for name, column in made.items()}
+        self.columns: NewColumns = {name: column if any(column.values) else None for name, column in made.items()}
 
 
 def _put(columns: Mapping[str, list[AttributeValue | None]], position: int, value: AttributeValue | None) -> None:
@@ -105,12 +125,12 @@ def _put(columns: Mapping[str, list[AttributeValue | None]], position: int, valu
 _NEW_COLUMNS: OneOfEach[Hashable, _NewColumns] = OneOfEach()
 
 
-def _new_columns(published: PublishedSlice, names: Sequence[str], voices: _Voices) -> _NewColumns:
-    columns = {name: published.column(name) for name in names}
-    size = published.schema.size
+def _new_columns(published: PublishedSlice, name: str, voices: _Voices) -> _NewColumns:
+    columns = {one: published.column(one) for one in published_names(name, published.schema.driver)}
     numbers = tuple([0 if one is None else one.number for one in columns.values()])
     said = tuple([(0 if value is None else value.number, mask) for value, mask in voices])
-    return _NEW_COLUMNS.of((*names, numbers, size, said), _NewColumns, columns, voices, size)
+    key = (*columns, numbers, published.schema.size, said)
+    return _NEW_COLUMNS.of(key, _NewColumns, columns, voices, published.schema.size)
 
 
 _TRAITS: OneOfEach[Hashable, Column[Traits]] = OneOfEach()

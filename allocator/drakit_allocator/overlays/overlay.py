@@ -8,10 +8,11 @@ others do.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from drakit_allocator.devices.columns import OneOfEach
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.overlays.outcomes import Outcome, outcome_of
@@ -31,7 +32,7 @@ class Concerned:
     def __init__(self, statements: Iterable[Statement]) -> None:
         self.statements = tuple(statements)
         self.number = next(_numbers)
-        self._members = frozenset(self.statements)
+        self._ranks = {one: rank for rank, one in enumerate(self.statements)}
         self._since: dict[int, _Step] = {}
 
     def outcomes(
@@ -44,46 +45,59 @@ class Concerned:
         step = None if earlier is None else self._step(earlier)
         found = {}
         for one in slices:
-            known = before.get(one.name)
-            found[one.name] = self._first(one) if known is None or step is None else self._next(one, known, step)
+            if one.schema.size:
+                known = before.get(one.name)
+                found[one.name] = self._first(one) if known is None or step is None else self._next(one, known, step)
         return found
 
     def _step(self, earlier: Concerned) -> _Step:
         found = self._since.get(earlier.number)
         if found is None:
-            fresh = tuple([one for one in self.statements if one not in earlier._members])
-            found = self._since[earlier.number] = _Step(fresh)
+            fresh = tuple([one for one in self.statements if one not in earlier._ranks])
+            gone = tuple([one for one in earlier.statements if one not in self._ranks])
+            key = (tuple([one.number for one in fresh]), tuple([one.number for one in gone]))
+            found = self._since[earlier.number] = _STEPS.of(key, _Step, fresh, gone)
         return found
 
     def _first(self, published: PublishedSlice) -> Outcome:
-        return self._outcome(published, {one: one.selected(published) for one in self.statements})
+        selected = [(one, one.selected(published)) for one in self.statements]
+        return outcome_of(published, [(one, mask) for one, mask in selected if mask])
 
     def _next(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
+        """Do the step for one slice: ``before`` was its outcome."""
         masks = tuple([one.selected(published) for one in step.fresh])
         known = step.known.get((before.number, masks))
-        if known is not None:
-            return known
-        found = self._outcome(published, {**before.masks, **dict(zip(step.fresh, masks, strict=True))})
-        if found.touched <= before.touched:
-            step.known[before.number, masks] = found
-        return found
+        if known is None:
+            known = self._outcome(published, before, step, masks)
+            if known.touched <= before.touched:
+                step.known[before.number, masks] = known
+        return known
 
-    def _outcome(self, published: PublishedSlice, selected: Mapping[Statement, int]) -> Outcome:
-        return outcome_of(published, [(one, mask) for one in self.statements if (mask := selected.get(one))])
+    def _outcome(self, published: PublishedSlice, before: Outcome, step: _Step, masks: Sequence[int]) -> Outcome:
+        selected = {**before.masks, **dict(zip(step.fresh, masks, strict=True))}
+        saying = [(one, mask) for one, mask in selected.items() if mask and one in self._ranks]
+        saying.sort(key=lambda pair: self._ranks[pair[0]])
+        return outcome_of(published, saying, before, step.restated)
 
 
 class _Step:
     """The way from statements of which outcomes are known to those of now.
 
-    ``fresh`` are those that were not among them. ``known`` is what becomes of an outcome, given what these select:
-    the same for all slices, unless it depends on attributes on which the one before did not.
+    ``fresh`` are those that were not among them, ``restated`` the attributes of which they, or those that have gone,
+    say something. ``known`` is what becomes of an outcome, given what the fresh ones select: the same for all slices of
+    all pools that do this step, unless it depends on attributes on which the one before did not.
     """
 
-    __slots__ = ("fresh", "known")
+    __slots__ = ("__weakref__", "fresh", "known", "restated")
 
-    def __init__(self, fresh: tuple[Statement, ...]) -> None:
+    def __init__(self, fresh: tuple[Statement, ...], gone: tuple[Statement, ...]) -> None:
         self.fresh = fresh
+        self.restated = frozenset(itertools.chain.from_iterable(one.attributes for one in (*fresh, *gone)))
         self.known: dict[tuple[int, tuple[int, ...]], Outcome] = {}
+
+
+# By numbers of statements, fresh ones and those that have gone. Which of the others wins is the same in all pools.
+_STEPS: OneOfEach[Hashable, _Step] = OneOfEach()
 
 
 class Overlay:

@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.defects import Defect
-from drakit_allocator.devices.columns import bits, remember
+from drakit_allocator.devices.columns import Column, bits, remember
 from drakit_allocator.devices.counters import Availability, Draw, PoolCounters
 from drakit_allocator.devices.devices import Device, PoolID, PublishedSlice
 from drakit_allocator.devices.request_kinds import RequestKind
 from drakit_allocator.devices.selections import PoolSelection, PoolSelections
 from drakit_allocator.devices.tables import Table
 from drakit_allocator.devices.taints import untolerated
+from drakit_allocator.devices.traits import Traits
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools.occupation import Drawing, Occupation
@@ -47,6 +48,43 @@ class _Answer:
         self.mask: int | None = None
 
 
+class _Lasting:
+    """What of a view stays whatever administrators say of devices: who draws what, and which nodes reach them."""
+
+    __slots__ = ("counters", "depends_on_node", "drawing", "has_others", "is_selected_per_device", "skipping")
+
+    def __init__(
+        self,
+        table: Table,
+        others: Sequence[PublishedSlice],
+        counters: PoolCounters | None,
+        shape: Shape,
+        features: Features,
+    ) -> None:
+        """Find out what devices draw. Raises ``KeyError`` for ``others`` that draw from unknown counters."""
+        self.counters = counters
+        self.has_others = any(map(len, others))
+        self.is_selected_per_device = any(one.is_selected_per_device for one in table.slices)
+        # The devices whose slices want operations left out.
+        self.skipping = table.of_slices(lambda one: skips_operations(one, features))
+        # Whether nodes with this view may differ in which of the devices they can have.
+        self.depends_on_node = self.is_selected_per_device or bool(self.skipping)
+        self.drawing = Drawing(
+            shape.counters,
+            shape.consumers,
+            shape.shareable if features.consumable_capacity else 0,
+            shape.overdraft_blocks,
+            Defect.SHARES_ARE_NOT_IN_USE not in features.defects,
+            table.names.positions,
+            shape.draws,
+            _draws_by_name(others, counters) if others else {},
+        )
+
+
+def _shape(traits: Column[Traits], counters: PoolCounters | None, features: Features) -> Shape:
+    return shape_of(traits, counters, overdraft_blocks=Defect.OVERDRAFT_BLOCKS_POOL in features.defects)
+
+
 class PoolView:
     """A pool as one or more nodes see it. Compared by identity: a change of the pool makes a new view.
 
@@ -71,45 +109,28 @@ class PoolView:
         self.features = features
         self.problem: Literal["incomplete", "invalid"] | None = None
         self.reason = ""
-        self.table: Table = Table(slices, None if before is None else before.table)
-        self.names = self.table.names
+        self._others = others
+        if before is None:
+            self.table = Table(slices)
+            self.shape = _shape(self.table.traits, counters, features)
+            self._lasting = _Lasting(self.table, others, counters, self.shape, features)
+            self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
+        else:
+            self.table = before.table.relaid(slices)
+            is_same = self.table.traits is before.table.traits
+            self.shape = before.shape if is_same else _shape(self.table.traits, counters, features)
+            self._lasting = before._lasting
+            self._occupation = before._occupation
+        self.names: Column[str] = self.table.names
         self.devices: Sequence[Device] = self.table.devices
-        overdraft_blocks = Defect.OVERDRAFT_BLOCKS_POOL in features.defects
-        self.shape: Shape = (
-            before.shape
-            if before is not None and before.table.traits is self.table.traits
-            else shape_of(self.table.traits, counters, overdraft_blocks=overdraft_blocks)
-        )
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
-        self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
-        # The devices whose slices want operations left out.
-        self._skipping = self.table.of_slices(lambda one: skips_operations(one, features))
-        # Whether nodes with this view may differ in which of the devices they can have.
-        self.depends_on_node = self.is_selected_per_device or bool(self._skipping)
-        self._others = others
-        self._published_counters = counters
-        self.has_others = any(map(len, others))
-        self._drawing: Drawing = self._drawing_of(features, overdraft_blocks) if before is None else before._drawing
+        self.depends_on_node = self._lasting.depends_on_node
+        self.has_others = self._lasting.has_others
         self._selections = PoolSelections(slices, self.shape.capacities, self.selectable_mask)
         self._answers: dict[RequestKind, _Answer] = {}
         self.number = next(_numbers)  # stands for the view where a reference would keep it alive
         self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
-        self._occupation: tuple[object, Occupation] = (
-            (None, self.shape.untouched) if before is None else before._occupation
-        )
-
-    def _drawing_of(self, features: Features, overdraft_blocks: bool) -> Drawing:
-        return Drawing(
-            self.counters,
-            self.shape.consumers,
-            self.shape.shareable if features.consumable_capacity else 0,
-            overdraft_blocks,
-            Defect.SHARES_ARE_NOT_IN_USE not in features.defects,
-            self.names.positions,
-            self.shape.draws,
-            _draws_by_name(self._others, self._published_counters) if self._others else {},
-        )
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
         """Return the pool, incomplete or invalid, as one with nothing to allocate from."""
@@ -122,13 +143,13 @@ class PoolView:
         if self.problem is not None:
             return self
         slices, others = as_seen(self.table.slices), as_seen(self._others)
-        return PoolView(self.id, self.features, slices, others, self._published_counters, self)
+        return PoolView(self.id, self.features, slices, others, self._lasting.counters, self)
 
     def under(self, features: Features) -> PoolView:
         """Return the same pool for an allocator with other defects."""
         view: PoolView | None = self.findings.get(features)
         if view is None:
-            view = PoolView(self.id, features, self.table.slices, self._others, self._published_counters)
+            view = PoolView(self.id, features, self.table.slices, self._others, self._lasting.counters)
             view.problem, view.reason = self.problem, self.reason
             remember(self.findings, features, view)
         return view
@@ -171,7 +192,7 @@ class PoolView:
             changed = allocated.changes(self.id, known)
             if changed is None:
                 changed, occupation = allocated.in_pool(self.id), self.shape.untouched
-            occupation = occupation.after(changed, allocated, self._drawing)
+            occupation = occupation.after(changed, allocated, self._lasting.drawing)
             self._occupation = (token, occupation)
         return occupation
 
@@ -275,7 +296,7 @@ class PoolView:
     def unoffered(self, node: Node) -> int:
         """Return the devices that need node operations which the node does not offer."""
         offered = self.features.optional_node_operations and _OPTIONAL_NODE_OPERATIONS in node.declared_features
-        return 0 if offered else self._skipping
+        return 0 if offered else self._lasting.skipping
 
     @cached_property
     def _reach(self) -> Reach:
@@ -283,7 +304,7 @@ class PoolView:
 
     def reached(self, mask: int, node: Node) -> int | None:
         """Return those of the devices that the node can reach; None if for one of them that cannot be told."""
-        if not self.is_selected_per_device:
+        if not self._lasting.is_selected_per_device:
             return mask
         reachable, broken = self._reach.masks(node)
         return None if broken & mask else mask & reachable

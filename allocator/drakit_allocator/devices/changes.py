@@ -1,0 +1,79 @@
+"""What administrators have made of a slice: columns to be put in the place of those that its driver has published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from drakit_allocator.devices.columns import AttributeValue, Column, remember
+from drakit_allocator.devices.schemas import SliceSchema, Spoiled, slice_schema
+from drakit_allocator.devices.traits import Traits, capacities_of
+from drakit_api.slice_patches.patch import SlicePatch
+
+Attributes = tuple[Column[AttributeValue | None], ...]
+NewColumns = Mapping[str, Column[AttributeValue | None] | None]  # by published name; None for one that vanishes
+
+
+class Changed:
+    """What is different about a slice as the allocator sees it. Slices of which it is the same share one object.
+
+    ``patches``: the ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
+    """
+
+    __slots__ = ("__weakref__", "_columns", "_in_order", "added_taints", "patches", "schema", "traits")
+
+    def __init__(
+        self,
+        before: SliceSchema,
+        columns: NewColumns,
+        traits: Column[Traits],
+        added_taints: Mapping[int, tuple[Mapping[str, Any], ...]],
+        patches: tuple[tuple[SlicePatch, int], ...],
+    ) -> None:
+        """Change slices with the schema ``before``."""
+        arrangement = _arrangement_of(before, columns, capacities_of(traits).has_problem)
+        self.schema = arrangement.schema
+        self._in_order = arrangement.in_order
+        self._columns = tuple([column for column in columns.values() if column is not None])
+        self.traits = traits
+        self.added_taints = added_taints
+        self.patches = patches
+
+    def columns(self, published: Attributes) -> Attributes:
+        """Return the columns of a slice that has published these."""
+        return self._in_order(published + self._columns)
+
+
+class _Arrangement(NamedTuple):
+    """The schema of slices that get new columns, and what puts published columns and new ones in its order."""
+
+    schema: SliceSchema
+    in_order: Callable[[Attributes], Attributes]
+
+
+def _arrangement_of(before: SliceSchema, columns: NewColumns, capacity_is_spoiled: bool) -> _Arrangement:
+    spoiled = tuple([name for name, column in columns.items() if column is not None and column.has_problem])
+    key = (*[(name, column is None) for name, column in columns.items()], spoiled, capacity_is_spoiled)
+    found: _Arrangement | None = before.readings.get(key)
+    if found is None:
+        new = [name for name, column in columns.items() if column is not None]
+        spoiled = (*[name for name in before.spoiled.attributes if name not in columns], *spoiled)
+        found = _arrangement(before, new, frozenset(columns), Spoiled(spoiled, capacity_is_spoiled))
+        remember(before.readings, key, found)
+    return found
+
+
+def _arrangement(before: SliceSchema, new: Sequence[str], changed: frozenset[str], spoiled: Spoiled) -> _Arrangement:
+    left = [name for name in before.names if name not in changed or name in new]
+    names = tuple(dict.fromkeys([*left, *sorted(new)]))
+    # New columns stand behind those that are published.
+    places = {**before.positions, **{name: len(before.names) + number for number, name in enumerate(new)}}
+    order = [places[name] for name in names]
+    in_order: Callable[[Attributes], Attributes] = itemgetter(*order) if len(order) > 1 else _picking(order)
+    return _Arrangement(slice_schema(before.driver, names, spoiled, before.size), in_order)
+
+
+def _picking(places: Sequence[int]) -> Callable[[Attributes], Attributes]:
+    """Return what takes the columns at these places; ``itemgetter`` does so where there are several, and faster."""
+    return lambda columns: tuple([columns[place] for place in places])
