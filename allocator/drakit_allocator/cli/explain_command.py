@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from drakit_allocator.cli.cluster_reading import Options, cluster_errors, cluster_options, connected
 from drakit_allocator.cli.compat_option import compat_option
-from drakit_allocator.cli.interruption import ended_by_ctrl_c
 from drakit_client.processes.ending_signals import run_until_told
 
 if TYPE_CHECKING:
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from drakit_client.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
-# The values of the options that both commands have, by name.
-Options = dict[str, Any]
-
-_SILENCE = 2.0
 
 
 @click.group()
@@ -48,13 +44,8 @@ def explain() -> None:
 def _options(command: F) -> F:
     options = (
         click.option("-n", "--namespace", help="Of the claim or pod. [default: that of the context, or default]"),
-        click.option(
-            "--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config."
-        ),
-        click.option("--context", help="Context of the kubeconfig to use."),
         click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only for this node; repeat for more."),
-        click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates of the cluster."),
-        click.option("--emulated-version", metavar="V", help="Version of its scheduler. [default: the server's]"),
+        cluster_options,
         compat_option,
         click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True),
         click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, show_default=True, help="Seconds."),
@@ -107,21 +98,11 @@ def _run(reading: _Reading, options: Options) -> None:
     import json
 
     from drakit_allocator.explanation import explanation_json, explanation_text
-    from drakit_allocator.inputs.live_objects import ClusterError
-    from drakit_api.features import FeatureGateError
-    from drakit_client.errors import ConfigurationError
 
-    try:
+    with cluster_errors():
         # Not explained in there: while it computes, an event loop would not hear Ctrl-C.
-        with ended_by_ctrl_c():
-            question = run_until_told(_connected(reading, options))
-            explanation = _explained(question, options)
-    except ConfigurationError as error:
-        raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
-    except ClusterError as error:
-        raise click.ClickException(str(error)) from error
-    except FeatureGateError as error:
-        raise click.UsageError(str(error)) from error
+        question = run_until_told(connected(reading, options, "explain"))
+        explanation = _explained(question, options)
     if options["output"] == "json":
         click.echo(json.dumps(explanation_json(explanation), indent=2, ensure_ascii=False))
     else:
@@ -131,27 +112,6 @@ def _run(reading: _Reading, options: Options) -> None:
         click.echo(explanation_text(explanation, detailed=len(options["nodes"]) or 3), nl=False)
         if explanation.fits:
             click.echo("Its devices are free: if it waits, the events of its pod say for what (kubectl describe pod).")
-
-
-async def _connected(reading: _Reading, options: Options) -> _Question:
-    import asyncio
-
-    from drakit_allocator.inputs.live_objects import server_version
-    from drakit_api.features import FeatureGates, parse_gates
-    from drakit_client.connection import Connection
-
-    connection = await Connection.from_kubeconfig(
-        options["kubeconfig"], context=options["context"], user_agent="drakit-explain"
-    )
-    overrides = parse_gates(options["feature_gates"])
-    loop = asyncio.get_running_loop()
-    told = loop.call_later(_SILENCE, lambda: click.echo(f"reading from {connection.server} ...", err=True))
-    async with connection:
-        try:
-            version = options["emulated_version"] or await server_version(connection)
-            return await reading(connection, FeatureGates(version, overrides))
-        finally:
-            told.cancel()
 
 
 async def _claim(connection: Connection, gates: FeatureGates, name: str, options: Options) -> _Question:
@@ -264,6 +224,7 @@ def _explained(question: _Question, options: Options) -> Explanation:
     from drakit_allocator.features import Features
     from drakit_allocator.inputs.live_objects import ClusterError
     from drakit_allocator.inputs.placement import split_nodes
+    from drakit_api.features import PATCHES_GATE
 
     workload, live, gates, extended = question
     names, only = [node["metadata"]["name"] for node in live.nodes], options["nodes"]
@@ -275,15 +236,16 @@ def _explained(question: _Question, options: Options) -> Explanation:
     if extended is not None:
         excluded |= extended.excluded(candidates)
         candidates = [node for node in candidates if node["metadata"]["name"] not in excluded]
+    follows_patches = gates.enabled(PATCHES_GATE)
     inventory = Inventory.of(
         Features.from_gates(gates).compatible(options["compat"]),
         slices=live.slices,
         classes=live.classes,
         taint_rules=live.taint_rules,
         claims=live.claims,
-        patches=live.patches,
+        patches=live.patches if follows_patches else (),
     )
-    tell_ignored(live.patches_off)
+    tell_ignored(0 if follows_patches else len(live.patches))
     explanation = explained(
         workload.to_allocate,
         candidates,

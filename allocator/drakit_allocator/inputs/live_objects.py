@@ -42,8 +42,7 @@ class LiveObjects:
     classes: list[Object]
     claims: list[Object]
     taint_rules: list[Object]
-    patches: list[Object]
-    patches_off: int  # those that do not count, as their feature gate is off
+    patches: list[Object]  # all of them, whether or not their feature gate is on
 
     def claim(self, namespace: str, name: str) -> Object:
         """Return a claim. Raises ``ClusterError``, which names those that there are."""
@@ -62,24 +61,23 @@ async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjec
         _converted(connection, DEVICE_CLASSES),
         _converted(connection, RESOURCE_CLAIMS),
         _converted(connection, DEVICE_TAINT_RULES, is_optional=True),
-        _patches(connection, is_on=gates.enabled(PATCHES_GATE)),
+        _patches(connection, is_needed=gates.enabled(PATCHES_GATE)),
     )
     if gates.enabled(MIXINS_GATE):
         slices = [mixins.applied_to(one) for one in slices]
-    return LiveObjects(nodes, slices, classes, claims, rules, *patches)
+    return LiveObjects(nodes, slices, classes, claims, rules, patches)
 
 
-async def _patches(connection: Connection, *, is_on: bool) -> tuple[list[Object], int]:
-    """Read the patches that count, and how many do not; there are none where the kind is not served."""
+async def _patches(connection: Connection, *, is_needed: bool) -> list[Object]:
+    """Read the patches; there are none where the kind is not served, or the user may not read what does not count."""
     try:
-        found = await _items(connection, RESOURCE_SLICE_PATCHES)
+        return await _items(connection, RESOURCE_SLICE_PATCHES)
     except NotFound:
-        return [], 0
+        return []
     except ClusterError:
-        if is_on:
+        if is_needed:
             raise
-        return [], 0  # patches that do not count may be none of the user's business
-    return (found, 0) if is_on else ([], len(found))
+        return []
 
 
 async def read_pod(connection: Connection, namespace: str, name: str) -> Object:
