@@ -12,6 +12,7 @@ from drakit_allocator.cli.interruption import ended_by_ctrl_c
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from drakit_allocator.cli.structured_output import Form
     from drakit_allocator.defects import Compat
     from drakit_allocator.explanation import Explanation, Inventory
     from drakit_allocator.features import Features
@@ -208,7 +209,7 @@ def _print(
         table = placement_report.table(placed, tells_why=explained is None)
         click.echo("\n".join(filter(None, [table, *map(explanation_text, explained or ())])), nl=False)
     else:
-        form: placement_report.Form = "json" if output == "json" else "yaml"
+        form: Form = "json" if output == "json" else "yaml"
         avoided = placed if compat == "safe" else None
         click.echo(placement_report.listed(manifests, explained, avoided, form), nl=False)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
-import yaml
-
+from drakit_allocator.cli.structured_output import Form, printed
 from drakit_allocator.explanation import Explanation, explanation_json
 from drakit_allocator.explanation.phrases import effect_text, some_of
 from drakit_allocator.inputs.placement import Placed
 from drakit_client.manifests.files import Manifests
 from drakit_client.processes.text_columns import aligned
 
-Form = Literal["json", "yaml"]
 _HEADER = ("CLAIM", "NODE", "REQUEST", "DEVICE")
 
 
@@ -77,8 +74,4 @@ def listed(
     if avoided is not None:
         told = ((one.workload.name, effect) for one in avoided for effect in one.defects)
         content["defects"] = [{"workload": name, **explanation_json(effect)} for name, effect in told]
-    if form == "json":
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    # By way of JSON, so that what claims share is written out each time and not as YAML aliases.
-    text: str = yaml.dump(json.loads(json.dumps(content)), Dumper=yaml.CSafeDumper, sort_keys=False, width=120)
-    return text
+    return printed(content, form)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -21,3 +24,15 @@ class Waiting:
         if done < of and time.monotonic() - self._told > _SILENCE:
             self._told = time.monotonic()
             click.echo(f"{self._what}: {done} of {of}", err=True)
+
+
+@contextmanager
+def told_if_long(what: str) -> Iterator[None]:
+    """Write ``what`` to stderr if the block takes longer than two seconds."""
+    timer = threading.Timer(_SILENCE, click.echo, (what,), {"err": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -106,8 +106,12 @@ class Device:
 
     def node_selection(self) -> tuple[str | None, bool, Mapping[str, Any] | None]:
         """Return ``nodeName``, ``allNodes`` and ``nodeSelector`` of the device: its own, or those of its slice."""
-        spec = self.content.traits.spec if self.slice.is_selected_per_device else self.slice.spec
-        return spec.get("nodeName"), bool(spec.get("allNodes")), spec.get("nodeSelector")
+        return node_selection(self.content.traits.spec if self.slice.is_selected_per_device else self.slice.spec)
+
+
+def node_selection(spec: Mapping[str, Any]) -> tuple[str | None, bool, Mapping[str, Any] | None]:
+    """Return ``nodeName``, ``allNodes`` and ``nodeSelector`` of a slice or device."""
+    return spec.get("nodeName"), bool(spec.get("allNodes")), spec.get("nodeSelector")
 
 
 class PublishedSlice:

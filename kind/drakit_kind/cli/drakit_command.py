@@ -39,6 +39,9 @@ _COMMANDS = {
         "explain",
         "Say why a claim or pod of a cluster gets no devices, and what would help.",
     ),
+    "get": Elsewhere(
+        "drakit_allocator.cli.get_command", "get", "List the devices of a cluster: who holds them, and their patches."
+    ),
     "install": Elsewhere(
         "drakit_allocator.cli.install_command", "install", "Install API kinds of drakit's own into a cluster."
     ),
