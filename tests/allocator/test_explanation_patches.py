@@ -267,7 +267,7 @@ def test_faulty_patches_are_told_once() -> None:
     assert text.count("patch failing") == 1
     assert "note: patch lost applies to no device: there is no DeviceClass nowhere\n" in text
     assert (
-        f"note: patch failing does not apply to {_DRIVER}/n1/d0: selector {_ATTRIBUTES}.index > 0:"
+        f"note: patch failing does not apply to device {_DRIVER}/n1/d0: selector {_ATTRIBUTES}.index > 0:"
         " no such key: index\n" in text
     )
 

@@ -85,8 +85,8 @@ def test_each_patch_says_to_how_many_devices_it_applies(files: _Files) -> None:
     assert result.exit_code == 0
     assert result.stderr == (
         "patch failing: applies to 1 of 3 devices\n"
-        f"patch failing: does not apply to device {_DRIVER}/node-1/a: selector {_INDEX}: no such key: index"
-        " (and to 1 more device for the same reason)\n"
+        f"patch failing: does not apply to device {_DRIVER}/node-1/a and 1 more: selector {_INDEX}:"
+        " no such key: index\n"
         "patch elsewhere: applies to no device\n"
         "patch gilded: applies to 3 of 3 devices\n"
         "patch lost: applies to no device: there is no DeviceClass nowhere\n"

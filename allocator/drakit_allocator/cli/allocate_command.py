@@ -163,6 +163,7 @@ def _allocate(
     emulated_version: str,
     output: str,
 ) -> None:
+    from drakit_allocator.explanation.phrases import faulty_patch_text
     from drakit_allocator.features import Features
     from drakit_allocator.inputs import file_nodes, placement
     from drakit_client.manifests.documents import ManifestError
@@ -188,8 +189,8 @@ def _allocate(
         click.echo(f"{len(workloads) - len(placed)} of {len(workloads)} were not asked for", err=True)
         raise
     if not explained:
-        for fault in placing.faulty_patches:
-            click.echo(f"patch {fault.patch.name} {fault.text}", err=True)
+        for faulty in placing.faulty_patches:
+            click.echo(faulty_patch_text(faulty), err=True)
     _print(manifests, placed, explained, output, compat)
     if any(not one.node for one in placed):
         raise SystemExit(1)

@@ -230,6 +230,9 @@ def _tell(found: Listing, options: Options) -> None:
 
 
 def _faults(found: Listing) -> Iterable[str]:
-    faults = [f"patch {one.patch.name} {one.text}" for one in found.snapshot.overlay.faults]
+    from drakit_allocator.explanation.phrases import faulty_patch_text
+    from drakit_allocator.explanation.report import FaultyPatch
+
+    faults = [faulty_patch_text(FaultyPatch.of(one)) for one in found.snapshot.overlay.faults]
     more = len(faults) - _FAULTS
     return [*faults[:_FAULTS], *([f"... and {more} more faults of patches"] if more > 0 else [])]

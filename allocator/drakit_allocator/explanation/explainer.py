@@ -153,7 +153,7 @@ def _faulty_patches(snapshot: Snapshot, nodes: Iterable[Node]) -> tuple[FaultyPa
         with suppress(AllocationError):  # which is told with the node
             pools |= dict.fromkeys(view.id for view in snapshot.pools(node))
     return tuple(
-        FaultyPatch(fault.patch.name, fault.error, fault.device, fault.expression)
+        FaultyPatch.of(fault)
         for fault in snapshot.overlay.faults
         if any(fault.patch.filter.may_concern(*pool) for pool in pools)
     )

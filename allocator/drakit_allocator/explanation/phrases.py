@@ -354,7 +354,7 @@ def faulty_patch_text(faulty: FaultyPatch) -> str:
     if not faulty.device:
         return f"{patches_text((faulty.patch,))} applies to no device: {error}"
     selector = " ".join(faulty.expression.split())
-    return f"{patches_text((faulty.patch,))} does not apply to {faulty.device}: selector {selector}: {error}"
+    return f"{patches_text((faulty.patch,))} does not apply to device {faulty.device}: selector {selector}: {error}"
 
 
 def remedy_text(remedy: Remedy) -> str:

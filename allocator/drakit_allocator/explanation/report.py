@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from drakit_allocator.explanation.reasons import ClaimReason, DeviceReason, PoolReason
+from drakit_api.slice_patches.patch import PatchFault
 
 # fits; does not fit; an error for this node alone; an error that ends the allocation; no answer in the time given
 Outcome = Literal["fits", "doesNotFit", "nodeError", "error", "timeout"]
@@ -189,6 +190,11 @@ class FaultyPatch(_Part, frozen=True):
     error: str
     device: str = ""
     expression: str = ""
+
+    @staticmethod
+    def of(fault: PatchFault) -> FaultyPatch:
+        """Describe a fault."""
+        return FaultyPatch(fault.patch.name, fault.error, fault.device, fault.expression)
 
 
 class NodeExplanation(_Part, frozen=True):

@@ -15,7 +15,7 @@ from drakit_allocator.defects import SAFE
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.inventory import Inventory
-from drakit_allocator.explanation.report import DefectEffect
+from drakit_allocator.explanation.report import DefectEffect, FaultyPatch
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.nodes import Node
@@ -25,7 +25,6 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.search import Limits
 from drakit_api.core.node_selectors import node_selector
 from drakit_api.kubernetes_objects import Object
-from drakit_api.slice_patches.patch import PatchFault
 from drakit_api.typed_objects import ObjectMeta
 from drakit_client.manifests.documents import ManifestError
 from drakit_client.manifests.files import Manifests
@@ -138,9 +137,9 @@ class Placement:
         self._timeout = timeout
 
     @property
-    def faulty_patches(self) -> list[PatchFault]:
-        """Why patches do not apply to devices, as far as these were looked at."""
-        return self._snapshot.overlay.faults
+    def faulty_patches(self) -> list[FaultyPatch]:
+        """Patches that do not apply because of an error, as far as devices were looked at."""
+        return list(map(FaultyPatch.of, self._snapshot.overlay.faults))
 
     def place(self, workload: Workload) -> Placed:
         """Allocate the workload's claims on the first node that has devices for all; they get their status."""
