@@ -162,7 +162,7 @@ class PublishedSlice:
         self.uses_compatibility_groups = _uses_groups(self.traits)
         self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position
         self.change: Changed | None = None  # what administrators have made of it, if this is not as published
-        self._devices: dict[int, Device] = {}
+        self._devices: dict[int, Device] | None = None  # those that somebody has asked for
 
     def __len__(self) -> int:
         return len(self.names.values)
@@ -173,6 +173,8 @@ class PublishedSlice:
 
     def device(self, position: int) -> Device:
         """Return the device at a position of the slice."""
+        if self._devices is None:
+            self._devices = {}
         found = self._devices.get(position)
         if found is None:
             found = self._devices[position] = Device(self, position)
@@ -203,7 +205,7 @@ class PublishedSlice:
         other.traits = change.traits
         other.added_taints = change.added_taints
         other.change = change
-        other._devices = {}
+        other._devices = None
         return other
 
     @property

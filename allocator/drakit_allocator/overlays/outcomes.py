@@ -43,10 +43,10 @@ class Outcome:
         self.columns = columns  # by fully qualified name
         self.touched = frozenset(touched)
         self.change: Changed | None = None
-        if saying := [(one, mask) for one, mask in masks if not one.is_idle]:
-            patches = tuple([(one.patch, mask) for one, mask in saying if one.patch is not None])
+        if not all(one.is_idle for one, _ in masks):
+            patches = tuple([(one.patch, mask) for one, mask in masks if one.patch is not None and not one.is_idle])
             new = {name: column for one in columns.values() for name, column in one.columns.items()}
-            self.change = Changed(published.schema, new, _traits(published, saying), _taints(saying), patches)
+            self.change = Changed(published.schema, new, _traits(published, masks), _taints(masks), patches)
 
 
 _OUTCOMES: OneOfEach[Hashable, Outcome] = OneOfEach()

@@ -39,6 +39,7 @@ class Statement:
         "expressions",
         "faults",
         "filter",
+        "is_idle",
         "number",
         "patch",
         "taints",
@@ -63,6 +64,7 @@ class Statement:
         }
         self.capacity = {} if patch is None else patch.capacity
         self.taints = taints
+        self.is_idle = not (self.attributes or self.capacity or taints)  # whether it says nothing of any device
         self.faults: dict[tuple[str, str], PatchFault] = {}
         self._failed = failed
         # By what it reads of slices. Not with the columns, as selections of requests are: there are as many statements
@@ -85,14 +87,9 @@ class Statement:
             return Statement(patch.filter, patch.taints, patch, patch.filter.criteria(classes), failed)
         except FilterFault as error:
             mute = Statement(patch.filter, (), patch, (), failed)
-            mute.attributes, mute.capacity = {}, {}
+            mute.attributes, mute.capacity, mute.is_idle = {}, {}, True
             mute._fails("", "", str(error))
             return mute
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it says nothing of any device."""
-        return not (self.attributes or self.capacity or self.taints)
 
     def selected(self, published: PublishedSlice) -> int:
         """Return the devices of a slice that it is about, as bits; of a pool that it may concern."""
