@@ -28,11 +28,12 @@ _NAMES = (
     "workloads",
     "adversarial",
     "memory",
+    "patches",
     "cel",
 )
 _GROUPS = {
     "api": ("apiserver", "extensions", "footprint", "cycles"),
-    "allocator": ("workloads", "adversarial", "memory", "cel"),
+    "allocator": ("workloads", "adversarial", "memory", "patches", "cel"),
 }
 _WIDTH = 120  # of tables that go to a file or pipe
 # From here on, somebody else's work is on the cores as much as ours.

@@ -48,7 +48,7 @@ class _Index:
         self._workload = workload
         self._random = random.Random(_SEED)
         gc.collect()
-        self._before = _resident()
+        self._before = resident()
         self._cluster = Cluster(workload)
 
     def states(self, pods: int) -> Iterator[Figures]:
@@ -65,7 +65,7 @@ class _Index:
             self._cluster.solution(claims, asks_all=True)
         changes = [self._change() for _ in range(_CHANGES)]
         collection = 1000 * timed(gc.collect)[1]
-        mebibytes = (_resident() - self._before) / (1 << 20)
+        mebibytes = (resident() - self._before) / (1 << 20)
         published = list(self._cluster.snapshot.slices.slices())
         in_use = len(self._cluster.allocated.holders)
         return Figures(name, len(published), sum(map(len, published)), in_use, seconds, mebibytes, changes, collection)
@@ -98,7 +98,7 @@ class _Index:
                 holders.append(self._cluster.take(claims, solution))
 
 
-def _resident() -> int:
+def resident() -> int:
     """Bytes of this process that are in memory (second field of proc_pid_statm(5))."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -26,6 +26,7 @@ NAMES = (
     "workloads",
     "adversarial",
     "memory",
+    "patches",
     "cel",
 )
 GROUPS = ("api", "allocator")
@@ -59,7 +60,7 @@ def test_the_list_says_what_each_benchmark_is_for() -> None:
         ("footprint", ["seconds to start, empty", "25 slices written"]),
         ("cycles", ["200"]),
         ("scheduler", ["10 nodes, 90 % full"]),
-        ("allocator", ["a-fill-dgx", "c01-count-n", "90 % full", "view of a device"]),
+        ("allocator", ["a-fill-dgx", "c01-count-n", "90 % full", "every device: decision", "view of a device"]),
     ],
 )
 def test_the_smallest_setting_ends_in_a_table(name: str, rows: list[str]) -> None:
