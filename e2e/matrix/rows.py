@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from drakit_api.features import PATCHES_GATE
 from drakit_kind.cluster import Component
 from e2e.matrix import (
     binding_conditions,
@@ -30,6 +31,7 @@ from e2e.matrix import (
     refusals,
     resource_health,
     skew,
+    slice_patches,
     workload_claims,
 )
 from e2e.matrix.phases import back, in_the_scheduler, in_the_server, off, rollout, to
@@ -331,6 +333,15 @@ _FLATTENED_MIXINS = replace(
     phases=[Phase(name="first"), Phase(name="slices wiped", changes=back("kubelet"))],
     own_gate=False,
 )
+_PATCHES = Row(
+    name="slice-patches",
+    feature=PATCHES_GATE,
+    source="KEP-5027's first text (seed 002), Feature Enablement and Rollback",
+    story=slice_patches.rollout,
+    gates={PATCHES_GATE: True},
+    phases=rollout(PATCHES_GATE),
+    own_gate=True,
+)
 
 
 def _steps(
@@ -431,6 +442,7 @@ ROWS: list[Row] = [
     _at("1.37.1", _RESOURCE_HEALTH),
     _at("1.37.1", _MIXINS),
     _at("1.37.1", _FLATTENED_MIXINS),
+    *(_at(version, _PATCHES) for version in ("1.37.1", "1.34.3")),
     *_KUBELET_SKEW,
     *_CONTROL_PLANE_SKEW,
     *_DRIVERS,
