@@ -1,4 +1,4 @@
-"""Gates of Kubernetes that drakit does not know are no reason to tell stories whose own gates are off."""
+"""Which stories are told beside gates that only Kubernetes knows, and with gates that only drakit knows."""
 
 from __future__ import annotations
 
@@ -28,3 +28,24 @@ def test_a_story_is_left_out_beside_a_gate_that_only_kubernetes_knows(pytester: 
     result = pytester.runpytest_subprocess(*options, timeout=60)
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*needs feature gate DRAListTypeAttributes, which is off in Kubernetes 1.37*"])
+
+
+_PATCHING = _STORY.replace("DRAListTypeAttributes", "DRAAdminControlledDeviceAttributes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [
+        (["--real", "apiserver,controllers,scheduler"], "passed"),
+        (["--real", "apiserver,controllers"], "skipped"),
+        (["--real", "apiserver,controllers", "--feature-gates", "needed"], "passed"),
+        (["--real", "scheduler"], "skipped"),
+    ],
+)
+def test_a_story_that_needs_a_gate_of_the_kit_brings_who_knows_it_only_where_the_cluster_has_nobody(
+    pytester: pytest.Pytester, options: list[str], outcome: str
+) -> None:
+    pytester.makepyfile(_PATCHING)
+    result = pytester.runpytest_subprocess("-rs", "--cluster", "binaries", *options, timeout=60)
+    result.assert_outcomes(**{outcome: 1})

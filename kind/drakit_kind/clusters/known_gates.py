@@ -5,13 +5,27 @@ A cluster of Kubernetes' own components may have any gate of Kubernetes switched
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED, FeatureGateError, FeatureGates, Gate
-from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec, minor_version
+from drakit_api.features import (
+    MIXINS_GATE,
+    NEWEST_EMULATED,
+    OLDEST_EMULATED,
+    PATCHES_GATE,
+    FeatureGateError,
+    FeatureGates,
+    Gate,
+)
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec, minor_version
 
 # component-base's own, of every version.
 _OF_A_STAGE = {"AllAlpha", "AllBeta"}
+# Of each gate that only drakit has, the components of which one is enough for it to have an effect: a scheduler that
+# knows mixins sees none where the API server drops them, but every API server keeps patches once they are defined.
+ACTING: Mapping[str, frozenset[Component]] = {
+    MIXINS_GATE: frozenset({"apiserver"}),
+    PATCHES_GATE: frozenset({"apiserver", "scheduler"}),
+}
 
 
 def gates_of(version: str) -> dict[str, Gate]:
@@ -26,6 +40,11 @@ def known_gates(gates: Mapping[str, bool], version: str = NEWEST_EMULATED) -> di
     """Return those of the gates that drakit knows in a version; in the newest it knows all that it ever knows."""
     known = gates_of(version).keys() | _OF_A_STAGE
     return {name: on for name, on in gates.items() if name in known}
+
+
+def is_kit_gate_of(gate: str, ours: Collection[Component]) -> bool:
+    """Tell whether a gate is one that only drakit has, and one of these components of drakit's acts by it."""
+    return not ACTING.get(gate, frozenset()).isdisjoint(ours)
 
 
 def driver_gates(spec: ClusterSpec, driver: DriverSpec) -> FeatureGates:

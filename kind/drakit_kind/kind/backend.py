@@ -34,11 +34,11 @@ from drakit_kind.cluster import (
 from drakit_kind.clusters.api import Api, WaitTimeout
 from drakit_kind.clusters.cluster_logs import part_head, told, whole
 from drakit_kind.clusters.evidence import file_name
-from drakit_kind.clusters.flags import PROGRAMS, Behaviour, Change
+from drakit_kind.clusters.flags import PROGRAMS, Change
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.kind import credentials, network, workloads
-from drakit_kind.kind.config import at_creation, check_components, gates_of_our_scheduler, kind_config
+from drakit_kind.kind.config import at_creation, behaviour_of, check_components, gates_of_our_scheduler, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
@@ -235,7 +235,7 @@ class KindCluster(Cluster):
     def _restart(self, component: Component, change: Change) -> None:
         if component == "scheduler" and "scheduler" not in self.spec.real:
             raise ClusterError("this cluster has no kube-scheduler, only drakit's, whose Deployment can be changed")
-        self._restarts.restart(component, Behaviour.of(self.spec, component, change))
+        self._restarts.restart(component, behaviour_of(self.spec, component, change))
 
     def logs(self, component: Component | None = None) -> str:
         """Return the log of one component on all its nodes, or of all components, with a heading for each program."""

@@ -7,13 +7,14 @@ or are emulated; so each component gets its own here, through kubeadm's configur
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import yaml
 
 from drakit_api.features import FeatureGateError, FeatureGates
 from drakit_api.kubernetes_objects import Object
-from drakit_kind.cluster import ClusterError, ClusterSpec, Component
-from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
+from drakit_kind.clusters.flags import Behaviour, Change
 from drakit_kind.clusters.known_gates import known_gates
 from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, settable_gates
 
@@ -62,6 +63,15 @@ def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> O
     return config
 
 
+def behaviour_of(spec: ClusterSpec, component: Component, change: Change | None = None) -> Behaviour:
+    """Combine a cluster's spec with a change of a program that kind starts: these are all Kubernetes' own.
+
+    drakit's scheduler is always beside them, and takes kube-scheduler's place where the spec says so.
+    """
+    started = replace(spec, real=frozenset(COMPONENTS))
+    return Behaviour.of(started, component, change or Change(), beside={"scheduler"})
+
+
 def component_flags(component: Component, behaviour: Behaviour) -> dict[str, str]:
     """Return the control plane component's flags that depend on version and gates, by name."""
     return {**behaviour.flags(), **_QUICK.get(component, {})}
@@ -73,7 +83,7 @@ def at_creation(spec: ClusterSpec, component: Component) -> Behaviour:
     A component of another version is restarted as that later, see ``Restarts.settle``; its gates and emulated version
     apply from then on.
     """
-    asked = Behaviour.of(spec, component)
+    asked = behaviour_of(spec, component)
     is_static_pod = component in _SECTIONS
     return Behaviour(version=spec.version) if is_static_pod and asked.version != spec.version else asked
 
@@ -99,7 +109,7 @@ def check_components(spec: ClusterSpec) -> None:
         raise ClusterError("in kind, drakit's drivers are pods, which a scheduler has to place: scheduler must be True")
     if spec.token is not None or not spec.tls:
         raise ClusterError("in kind, kubeadm makes the certificates that clients need: leave token and tls as they are")
-    _patches(spec, dns=True)  # which finds gates that Kubernetes' own components do not have
+    _patches(spec, dns=True)  # which finds gates of drakit's that no component here would act by
     try:
         gates_of_our_scheduler(spec)
     except FeatureGateError as error:
@@ -122,7 +132,7 @@ def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:
 
 def _kubelet(spec: ClusterSpec) -> Object:
     """One configuration for all kubelets, so it has the gates that each of them can be told."""
-    gates: Mapping[str, bool] = spec.gates
+    gates = behaviour_of(spec, "kubelet").gates
     for version in {spec.version, spec.version_of("kubelet")}:
         gates, _ = settable_gates(Behaviour(version=version, emulated_version=spec.emulated_version, gates=gates))
     return {

@@ -23,7 +23,7 @@ from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.flags import Behaviour
 from drakit_kind.clusters.heartbeats import is_ready_since, next_second, seconds_until
 from drakit_kind.kind import static_pods
-from drakit_kind.kind.config import MAIN_PROGRAMS, at_creation, component_flags
+from drakit_kind.kind.config import MAIN_PROGRAMS, at_creation, behaviour_of, component_flags
 from drakit_kind.kind.node_images import component_images
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kubernetes.assets import assets_of
@@ -55,7 +55,7 @@ class Restarts:
         self._nodes = nodes
         self._api = api
         self._scratch = scratch
-        self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in MAIN_PROGRAMS}
+        self._now: dict[Component, Behaviour] = {each: behaviour_of(spec, each) for each in MAIN_PROGRAMS}
         self._loaded = {(each, at_creation(spec, each).version) for each in MAIN_PROGRAMS}
 
     def settle(self) -> None:

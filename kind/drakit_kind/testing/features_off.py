@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from drakit_api.features import KIT_GATES, FeatureGateError, FeatureGates, parse_gates
-from drakit_kind.cluster import KUBERNETES_VERSION, minor_version, tagged_version
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, minor_version, tagged_version
 from drakit_kind.clusters.backends import real_components
-from drakit_kind.clusters.known_gates import known_gates
+from drakit_kind.clusters.known_gates import is_kit_gate_of, known_gates
 from drakit_kind.testing.settings.values import backend, text
 
 # The value of --drakit-feature-gates that means: whatever the chosen stories need.
@@ -54,14 +54,13 @@ def needed_gates(item: pytest.Item) -> list[str]:
 
 
 def _settable_gates(item: pytest.Item) -> list[str]:
-    """List those that the cluster's components know: Kubernetes' own do not know those of drakit.
+    """List those by which the cluster's components can act: Kubernetes' own do not know those of drakit.
 
-    A story that needs one of these then brings the component that has it.
+    A story that needs one of these brings the component that has it, where the cluster has none.
     """
-    needed = needed_gates(item)
-    if real_components(backend(item.config), text(item.config, "real"), option="--drakit-real"):
-        needed = [gate for gate in needed if gate not in KIT_GATES]
-    return needed
+    real = real_components(backend(item.config), text(item.config, "real"), option="--drakit-real")
+    ours = set(COMPONENTS) - real
+    return [gate for gate in needed_gates(item) if gate not in KIT_GATES or is_kit_gate_of(gate, ours)]
 
 
 def why_left_out(item: pytest.Item) -> str:

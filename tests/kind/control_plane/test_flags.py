@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from drakit_api.features import FeatureGateError
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.clusters.flags import Behaviour, arguments
-from drakit_kind.clusters.known_gates import driver_gates
+from drakit_api.features import KIT_GATES, FeatureGateError
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
+from drakit_kind.clusters.flags import Behaviour, Change, arguments
+from drakit_kind.clusters.known_gates import ACTING, driver_gates
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,52 @@ def test_a_real_component_is_told_what_differs_from_its_default(behaviour: Behav
 def test_a_gate_of_the_kit_is_for_its_own_components_only(gate: str) -> None:
     with pytest.raises(ClusterError, match=f"feature gate {gate} exists in drakit's own components"):
         Behaviour(version="1.37.1", gates={gate: True}).flags()
+
+
+_PATCHES, _MIXINS = "DRAAdminControlledDeviceAttributes", "DRAResourceSliceMixins"
+
+
+@pytest.mark.parametrize(
+    ("real", "fields", "gate", "is_left_out"),
+    [
+        (["apiserver", "controllers"], {}, _PATCHES, True),
+        (["apiserver", "controllers", "kubelet"], {}, _PATCHES, True),
+        (["scheduler"], {}, _PATCHES, True),
+        (["scheduler", "kubelet"], {}, _MIXINS, True),
+        # Nobody is left who acts by it.
+        (["apiserver", "controllers", "scheduler"], {}, _PATCHES, False),
+        (["apiserver", "controllers"], {"scheduler": False}, _PATCHES, False),
+        (COMPONENTS, {}, _PATCHES, False),
+        (["apiserver", "controllers"], {}, _MIXINS, False),
+    ],
+)
+def test_a_gate_of_the_kit_is_left_out_where_a_component_of_ours_acts_by_it(
+    real: list[Component], fields: dict[str, Any], gate: str, is_left_out: bool
+) -> None:
+    gates = {"DRADeviceTaints": True, gate: True}
+    spec = ClusterSpec(real=frozenset(real), gates=gates, nodes=["node-1"], **fields)
+    for component in set(COMPONENTS) - set(real):
+        assert Behaviour.of(spec, component).gates == gates
+    for component in real:
+        behaviour = Behaviour.of(spec, component)
+        if is_left_out:
+            assert behaviour.flags() == {"feature-gates": "DRADeviceTaints=true"}
+        else:
+            with pytest.raises(ClusterError, match=f"feature gate {gate} exists in drakit's own components only"):
+                behaviour.flags()
+
+
+def test_a_gate_of_the_kit_is_refused_where_a_real_component_is_told_of_it() -> None:
+    spec = ClusterSpec(real=frozenset({"apiserver", "controllers"}), gates={_PATCHES: True})
+    change = Change(gates={_PATCHES: False})
+    assert Behaviour.of(spec, "scheduler", change).gates == {_PATCHES: False}
+    says = f"{_PATCHES} exists in drakit's own components only, for apiserver and scheduler; leave it out"
+    with pytest.raises(ClusterError, match=says):
+        Behaviour.of(spec, "apiserver", change).flags()
+
+
+def test_of_every_gate_of_the_kit_it_is_known_who_acts_by_it() -> None:
+    assert ACTING.keys() == KIT_GATES
 
 
 def test_one_of_ours_behaves_as_the_minor_version_that_it_is_said_to_be() -> None:

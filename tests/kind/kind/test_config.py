@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
+from drakit_kind.clusters.flags import Change
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.kind.backend import KindCluster
-from drakit_kind.kind.config import check_components, gates_of_our_scheduler, kind_config
+from drakit_kind.kind.config import behaviour_of, check_components, gates_of_our_scheduler, kind_config
 
 SPEC = ClusterSpec(name="story", nodes=["a", "b"], real=frozenset(COMPONENTS))
 IMAGES = {"1.37.1": "local:1.37", "1.34.3": "local:1.34"}
@@ -148,6 +149,20 @@ def test_a_node_image_of_another_version_is_refused_before_docker_is_asked(
 def test_a_gate_of_the_kit_is_refused() -> None:
     with pytest.raises(ClusterError, match="exists in drakit's own components only"):
         _config(replace(SPEC, gates={"DRAResourceSliceMixins": True}))
+
+
+@pytest.mark.parametrize("real", [COMPONENTS, ("apiserver", "controllers", "kubelet")], ids=["beside", "instead"])
+def test_a_gate_of_the_kit_for_schedulers_is_for_drakits_alone(real: tuple[Component, ...]) -> None:
+    patches = "DRAAdminControlledDeviceAttributes"
+    spec = replace(SPEC, real=frozenset(real), gates={patches: True, "DRADerivedAttributes": True})
+    check_components(spec)
+    assert gates_of_our_scheduler(spec).enabled(patches)
+    config = _config(spec)
+    for section in ("apiServer", "controllerManager"):
+        assert _flags(config, section)["feature-gates"] == "DRADerivedAttributes=true"
+    assert _patch(config, "KubeletConfiguration")["featureGates"] == {"DRADerivedAttributes": True}
+    with pytest.raises(ClusterError, match=f"{patches} exists in drakit's own components only, for apiserver and"):
+        behaviour_of(spec, "apiserver", Change(gates={patches: True})).flags()
 
 
 def test_drakits_scheduler_gets_the_gates_that_it_knows_and_the_other_components_all() -> None:
