@@ -6,6 +6,7 @@ kube-scheduler and ours without the gate leave them alone.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,12 @@ from e2e.programs import running
 
 _SECONDS = 30.0
 _PAUSE = 0.05
+
+
+def install(cluster: Cluster, *options: str) -> None:
+    """Install the kind as an administrator does; it may be there already."""
+    command = [sys.executable, "-m", "drakit_kind", "install", "patches", "--kubeconfig", str(cluster.kubeconfig)]
+    subprocess.run([*command, *options], check=True, timeout=120)
 
 
 @contextmanager

@@ -7,8 +7,6 @@ own. Claims that are allocated, kubelets and drivers are untouched.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import claim, request
 from e2e.followed_devices import FollowedDevices
 from e2e.patch_churn import PatchChurn
-from e2e.patching import Patching, eventually, scheduler
+from e2e.patching import Patching, eventually, install, scheduler
 
 pytestmark = pytest.mark.capability(
     "patches: administrators change how devices are seen",
@@ -42,8 +40,7 @@ devices:
 @pytest.fixture(scope="module")
 def scheduler_name(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of a scheduler that knows patches, in a cluster that serves them: its own, or one beside it."""
-    command = [sys.executable, "-m", "drakit_kind", "install", "patches", "--kubeconfig", str(cluster.kubeconfig)]
-    subprocess.run(command, check=True, timeout=120)
+    install(cluster)
     if "scheduler" not in cluster.spec.real:
         yield "default-scheduler"
         return

@@ -28,14 +28,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(row, Row):
             phases = " → ".join(phase.name for phase in row.phases)
             item.user_properties += [("versions", row.all_versions), ("phases", phases)]
-            for mark in _marks(row, real):
+            for mark in _marks(row, real, in_kind=backend(config) == "kind"):
                 item.add_marker(mark)
 
 
-def _marks(row: Row, real: frozenset[Component]) -> Iterator[pytest.MarkDecorator]:
+def _marks(row: Row, real: frozenset[Component], *, in_kind: bool) -> Iterator[pytest.MarkDecorator]:
     switched = {gate for phase in row.phases for change in phase.changes for gate in change.gates}
     yield pytest.mark.capability(row.feature, source=row.source, gates=sorted({*row.gates, *switched}))
-    if reason := row.left_out(real):
+    if reason := row.left_out(real, in_kind=in_kind):
         yield pytest.mark.skip(reason=reason)
     if row.not_yet and not real:
         yield pytest.mark.xfail(reason=f"not yet: {row.not_yet}", raises=StillLacking, strict=True)
@@ -73,4 +73,5 @@ def _cluster_of(row: Row, chosen: ClusterSpec) -> ClusterSpec:
         gates=row.gates,
         runtime_config=row.runtime_config,
         nodes=["node-1"],
+        real=chosen.real - row.ours,
     )

@@ -75,7 +75,7 @@ class Row:
     ``source`` says who asks for it: a KEP, a part of Kubernetes. ``containers``: where the components are Kubernetes'
     own, the kubelet has to be too; all other rows also run with the simulated one, where there is no root.
     ``own_gate``: the row switches a gate that only drakit's own components have, so there is nothing to run on those of
-    Kubernetes.
+    Kubernetes but where ``ours`` says which components are drakit's, whatever the others are.
     """
 
     name: str
@@ -90,6 +90,7 @@ class Row:
     runtime_config: Mapping[str, str] = field(default_factory=dict)
     containers: bool = False
     own_gate: bool = False
+    ours: frozenset[Component] = frozenset()
     not_yet: NotYet | None = None
 
     def version_of(self, component: Component) -> str:
@@ -101,10 +102,12 @@ class Row:
         changes = (change for phase in self.phases for change in phase.changes if change.component == component)
         return [self.version_of(component), *(change.version for change in changes if change.version)]
 
-    def left_out(self, real: Collection[Component]) -> str:
+    def left_out(self, real: Collection[Component], *, in_kind: bool = False) -> str:
         """Why there is nothing to run with these components of Kubernetes; or ""."""
-        if self.own_gate and real:
+        if self.own_gate and real and not self.ours:
             return "a gate of drakit's own components"
+        if self.ours and in_kind:
+            return "kind restarts Kubernetes' own components only"
         if self.containers and real and "kubelet" not in real:
             return "real kubelets run as root only"
         return ""

@@ -342,6 +342,15 @@ _PATCHES = Row(
     phases=rollout(PATCHES_GATE),
     own_gate=True,
 )
+# A real API server does not know the gate and keeps all fields: the scheduler decides alone.
+_PATCHES_IN_THE_SCHEDULER = replace(
+    _PATCHES,
+    name="slice-patches-in-the-scheduler",
+    story=slice_patches.in_the_scheduler,
+    gates={PATCHES_GATE: True, "DRADeviceTaints": True},
+    phases=in_the_scheduler(PATCHES_GATE),
+    ours=frozenset({"scheduler"}),
+)
 
 
 def _steps(
@@ -443,6 +452,7 @@ ROWS: list[Row] = [
     _at("1.37.1", _MIXINS),
     _at("1.37.1", _FLATTENED_MIXINS),
     *(_at(version, _PATCHES) for version in ("1.37.1", "1.34.3")),
+    *(_at(version, _PATCHES_IN_THE_SCHEDULER) for version in ("1.37.1", "1.34.3")),
     *_KUBELET_SKEW,
     *_CONTROL_PLANE_SKEW,
     *_DRIVERS,

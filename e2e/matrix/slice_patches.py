@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drakit_api.kubernetes_objects import Object
-from drakit_client.resources import RESOURCE_SLICE_PATCHES
+from drakit_client.resources import EVENTS, RESOURCE_SLICE_PATCHES
 from drakit_kind.clusters.manifests import claim, request
 from e2e.matrix.stage import Stage
+from e2e.patching import install
 
 _DRIVER = "patched.example.com"
 _DEVICES = f"""
@@ -23,6 +24,7 @@ devices:
 - {{name: gpu-3, attributes: {{index: {{int: 3}}}}, capacity: {{memory: {{value: 40Gi}}}}}}
 """
 _NOTHING_FITS = "cannot allocate all claims"
+_CLOSED = {"key": "example.com/closed", "effect": "NoExecute"}
 _EMPTY = {f"{_DRIVER}/memory": {"value": "0"}}
 
 
@@ -65,6 +67,10 @@ def _names(stage: Stage) -> set[str]:
     return {patch["metadata"]["name"] for patch in stage.api.objects(RESOURCE_SLICE_PATCHES)}
 
 
+def _faults(stage: Stage) -> list[Object]:
+    return stage.api.objects(EVENTS, "default", field_selector=f"involvedObject.kind={RESOURCE_SLICE_PATCHES.kind}")
+
+
 def rollout(stage: Stage) -> Iterator[None]:
     """On; off in the scheduler; off in the API server too, and the kubelet wipes the slices; on everywhere."""
     stage.layout(_DEVICES)
@@ -100,6 +106,34 @@ def rollout(stage: Stage) -> Iterator[None]:
     assert stage.runs(_one("roomy-again", _ROOMY)) == ["gpu-2"]
     _change(stage, "late", attributes=_tier("gold"))
     assert stage.started("gold-late") == ["gpu-3"]
+
+
+def in_the_scheduler(stage: Stage) -> Iterator[None]:
+    """On; off in the scheduler alone, and the API server keeps what patches say; on again."""
+    install(stage.cluster)
+    stage.layout(_DEVICES)
+    stage.api.create(_patch("gold", "gpu-0", attributes=_tier("gold")), _patch("empty", "gpu-1", capacity=_EMPTY))
+    assert stage.runs(_one("gold", _GOLD)) == ["gpu-0"]
+    stage.waits(_one("roomy", _ROOMY, "attributes.index == 1"), _NOTHING_FITS)
+    stage.runs(_one("evicted", "attributes.index == 2"))
+    stage.api.create(_patch("closed", "gpu-2", taints=[_CLOSED]))
+    stage.evicted("evicted")
+    yield
+
+    assert stage.started("roomy") == ["gpu-1"]
+    stage.runs(_one("closed", "attributes.index == 2"))
+    stage.api.create(_patch("late", "gpu-3", attributes=_tier("gold"), capacity=_EMPTY))
+    assert _stored(stage, "late") == {"attributes": _tier("gold"), "capacity": _EMPTY}
+    stage.waits(_one("late", _GOLD), _NOTHING_FITS)
+    assert _faults(stage) == []
+    stage.check_survivors()
+    stage.lets_go("closed")
+    yield
+
+    stage.evicted("closed")
+    assert stage.started("late") == ["gpu-3"]
+    stage.ends("roomy")
+    stage.waits(_one("roomy-again", _ROOMY, "attributes.index == 1"), _NOTHING_FITS)
 
 
 def _new_fields_are_dropped(stage: Stage) -> None:

@@ -158,7 +158,8 @@ def _rows(rows: Iterable[Row], runs: Mapping[str, Outcomes]) -> str:
 def _components(row: Row) -> str:
     emulated = f" emulating {row.emulated_version}" if row.emulated_version else ""
     others = [f"{component} {version}" for component, version in row.versions.items()]
-    return ", ".join([f"{row.version}{emulated}", *others])
+    ours = [f"{component} always drakit's" for component in sorted(row.ours)]
+    return ", ".join([f"{row.version}{emulated}", *others, *ours])
 
 
 def _in_kind(rows: Sequence[Row], outcomes: Outcomes) -> str:

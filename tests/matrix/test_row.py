@@ -131,3 +131,24 @@ def test_the_phase_in_which_a_row_has_to_fail_is_one_of_its_own() -> None:
     expected = [(row.not_yet.phase, [phase.name for phase in row.phases]) for row in ROWS if row.not_yet]
     assert expected
     assert [phase for phase, phases in expected if phase not in phases] == []
+
+
+_ALL, _CONTROL_PLANE = frozenset(COMPONENTS), frozenset(COMPONENTS) - {"kubelet"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "real", "in_kind", "why"),
+    [
+        ({"own_gate": True}, frozenset(), False, ""),
+        ({"own_gate": True}, _ALL, False, "a gate of drakit's own components"),
+        ({"own_gate": True, "ours": {"scheduler"}}, _ALL, False, ""),
+        ({"own_gate": True, "ours": {"scheduler"}}, frozenset(), False, ""),
+        ({"own_gate": True, "ours": {"scheduler"}}, _ALL, True, "kind restarts Kubernetes' own components only"),
+        ({"containers": True}, _CONTROL_PLANE, False, "real kubelets run as root only"),
+        ({}, _ALL, True, ""),
+    ],
+)
+def test_a_row_is_left_out_where_it_cannot_be_run(
+    fields: dict[str, Any], real: frozenset[Component], in_kind: bool, why: str
+) -> None:
+    assert _row(**fields).left_out(real, in_kind=in_kind) == why

@@ -63,6 +63,7 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     rows = [
         _row("first", versions={"kubelet": "1.34.3"}),
         _row("second", emulated_version="1.36", not_yet=NotYet(reason="nobody does it", phase="on", message="")),
+        _row("third", ours=frozenset({"scheduler"})),
     ]
     runs = {
         "embedded": {"first": Outcome("passed", 3), "second": Outcome("not yet", 1, f"not yet: {rows[1].not_yet}")},
@@ -80,6 +81,7 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     assert "Source: KEP-1" in lines
     assert "| first | 1.37.1, kubelet 1.34.3 | passed, 3 s | passed, 40 s, real kubelet |" in lines
     assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it | not run |" in lines
+    assert "| third | 1.37.1, scheduler always drakit's | not run | not run |" in lines
     assert "- some in kind: 1 passed, 2 min" in lines
     assert "| second | 1.37.1 emulating 1.36 | passed, 95 s, real kubelet |" in lines
     assert "| ours | ours | simulated | ours | **failed** |" in lines

@@ -67,12 +67,13 @@ def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequ
 
     For the machine the first row stands for all: what they need of it is the same.
     """
-    rows = _rows(spec)
+    rows = _rows(spec, in_kind=configuration.backend == "kind")
     if options and spec.real:
         chosen = told(configuration, options)
         rows = [row for row in rows if any(name.endswith(f"[{row.name}]") for name in chosen)]
     for row in rows:
-        needed = [(component, version) for component in sorted(spec.real) for version in row.versions_of(component)]
+        real = sorted(spec.real - row.ours)
+        needed = [(component, version) for component in real for version in row.versions_of(component)]
         try:
             _require_programs(spec, needed)
         except ClusterError as error:
@@ -81,14 +82,14 @@ def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequ
         require_here(replace(spec, version=row.version, versions=row.versions), report)
 
 
-def _rows(spec: ClusterSpec) -> list[Any]:
+def _rows(spec: ClusterSpec, *, in_kind: bool) -> list[Any]:
     """List the matrix's rows that are not left out here; the suite is no part of this package."""
     sys.path.insert(0, str(suite().parent))
     try:
         rows = importlib.import_module("e2e.matrix.rows").ROWS
     finally:
         sys.path.pop(0)
-    return [row for row in rows if not row.left_out(spec.real)]
+    return [row for row in rows if not row.left_out(spec.real, in_kind=in_kind)]
 
 
 def _make_images(spec: ClusterSpec, image: str | None, report: Report) -> None:
