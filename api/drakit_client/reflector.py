@@ -18,7 +18,7 @@ from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.typed_objects import ObjectMeta
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
-from drakit_client.errors import REQUEST_FAILURES, Expired
+from drakit_client.errors import REQUEST_FAILURES, Expired, NotFound
 from drakit_client.resources import Resource
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,9 @@ class Reflector:
         field_selector: str = "",
         on_change: Iterable[Handler] = (),
         transform: Transform | None = None,
+        while_served: bool = False,
     ) -> None:
+        """With ``while_served``, ``run`` raises ``NotFound`` when the kind is not served; without, it tries again."""
         self.resource = resource
         self.store: dict[Key, Any] = {}
         self.resource_version = ""
@@ -67,6 +69,7 @@ class Reflector:
         self._field_selector = field_selector
         self._handlers = list(on_change)
         self._transform = transform
+        self._while_served = while_served
         self._told: set[tuple[str, str, str]] = set()
         self._synced = asyncio.Event()
         self._forgotten = 0  # how often in a row no version has been known since the last list
@@ -105,6 +108,8 @@ class Reflector:
                     await self._wait(_BACKOFF.seconds(self._forgotten), error)
                 self._forgotten += 1
             except (*REQUEST_FAILURES, ValueError) as error:
+                if self._while_served and isinstance(error, NotFound):
+                    raise
                 failures += 1
                 await self._wait(_BACKOFF.seconds(failures), error)
 
@@ -132,6 +137,12 @@ class Reflector:
             self._apply(key, obj)
         self.resource_version = listed["metadata"]["resourceVersion"]
         self._synced.set()
+
+    def forget(self) -> None:
+        """Handle all objects as deleted, for a kind that is no longer there; ``run`` begins with a list."""
+        self.resource_version = ""
+        for key in list(self.store):
+            self._apply(key, None)
 
     async def _watch(self) -> None:
         began, seen = time.monotonic(), False

@@ -35,7 +35,7 @@ from e2e.matrix import (
     workload_claims,
 )
 from e2e.matrix.phases import back, in_the_scheduler, in_the_server, off, rollout, to
-from e2e.matrix.row import NotYet, Phase, Row
+from e2e.matrix.row import Change, NotYet, Phase, Row
 from e2e.matrix.rule_followers import ByTheControllers, ByTheScheduler, RuleFollower
 
 
@@ -342,6 +342,7 @@ _PATCHES = Row(
     phases=rollout(PATCHES_GATE),
     own_gate=True,
 )
+_KNOWS_PATCHES = [Change(component="scheduler", gates={PATCHES_GATE: True})]
 # A real API server does not know the gate and keeps all fields: the scheduler decides alone.
 _PATCHES_IN_THE_SCHEDULER = replace(
     _PATCHES,
@@ -350,6 +351,27 @@ _PATCHES_IN_THE_SCHEDULER = replace(
     gates={PATCHES_GATE: True, "DRADeviceTaints": True},
     phases=in_the_scheduler(PATCHES_GATE),
     ours=frozenset({"scheduler"}),
+)
+_PATCH_SKEW = replace(
+    _PATCHES_IN_THE_SCHEDULER,
+    name="slice-patches-unknown-to-the-scheduler",
+    source="KEP-5027's first text (seed 002), Version Skew Strategy",
+    story=slice_patches.unknown_to_the_scheduler,
+    gates={"DRADeviceTaints": True},
+    phases=[
+        Phase(name="kind installed, scheduler does not know it"),
+        Phase(name="scheduler knows it", changes=_KNOWS_PATCHES),
+        Phase(name="scheduler does not know it again", changes=back("scheduler")),
+    ],
+)
+_PATCHES_NOT_INSTALLED = replace(
+    _PATCH_SKEW,
+    name="slice-patches-not-installed",
+    story=slice_patches.not_installed,
+    phases=[
+        Phase(name="scheduler does not know the kind"),
+        Phase(name="scheduler knows it; installed, removed, installed again", changes=_KNOWS_PATCHES),
+    ],
 )
 
 
@@ -453,6 +475,7 @@ ROWS: list[Row] = [
     _at("1.37.1", _FLATTENED_MIXINS),
     *(_at(version, _PATCHES) for version in ("1.37.1", "1.34.3")),
     *(_at(version, _PATCHES_IN_THE_SCHEDULER) for version in ("1.37.1", "1.34.3")),
+    *(_at("1.37.1", row) for row in (_PATCH_SKEW, _PATCHES_NOT_INSTALLED)),
     *_KUBELET_SKEW,
     *_CONTROL_PLANE_SKEW,
     *_DRIVERS,

@@ -24,6 +24,7 @@ devices:
 - {{name: gpu-3, attributes: {{index: {{int: 3}}}}, capacity: {{memory: {{value: 40Gi}}}}}}
 """
 _NOTHING_FITS = "cannot allocate all claims"
+_FULL = {"key": "example.com/full", "effect": "NoSchedule"}
 _CLOSED = {"key": "example.com/closed", "effect": "NoExecute"}
 _EMPTY = {f"{_DRIVER}/memory": {"value": "0"}}
 
@@ -134,6 +135,62 @@ def in_the_scheduler(stage: Stage) -> Iterator[None]:
     assert stage.started("late") == ["gpu-3"]
     stage.ends("roomy")
     stage.waits(_one("roomy-again", _ROOMY, "attributes.index == 1"), _NOTHING_FITS)
+
+
+def unknown_to_the_scheduler(stage: Stage) -> Iterator[None]:
+    """A scheduler that does not know the kind, where it is installed; one that does; the first one again.
+
+    The API server does not know the gate either and drops what is of it, unless it is Kubernetes' own: so this is about
+    taints, which have a gate of their own.
+    """
+    install(stage.cluster)
+    stage.layout(_DEVICES)
+    stage.api.create(_patch("closed", "gpu-0", taints=[_FULL]))
+    assert stage.runs(_one("first", "attributes.index == 0")) == ["gpu-0"]
+    stage.api.create(_patch("closed-too", "gpu-1", taints=[_FULL]))
+    yield
+
+    # A device that is in use stays so.
+    stage.waits(_one("second", "attributes.index == 1"), _NOTHING_FITS)
+    stage.api.delete(RESOURCE_SLICE_PATCHES, "closed-too")
+    assert stage.started("second") == ["gpu-1"]
+    stage.ends("first")
+    stage.waits(_one("third", "attributes.index == 0"), _NOTHING_FITS)
+    yield
+
+    assert stage.started("third") == ["gpu-0"]
+
+
+def not_installed(stage: Stage) -> Iterator[None]:
+    """A scheduler without the gate; with it, where the kind is installed only later, removed and installed again."""
+    stage.layout(_DEVICES)
+    stage.runs(_one("first", "attributes.index == 0"))
+    yield
+
+    assert stage.runs(_one("second", "attributes.index == 1")) == ["gpu-1"]
+    _is_followed_once_installed(stage, "third")
+    # However often the scheduler looks whether there is such a kind, it says only once that there is none.
+    assert _told_as_lacking(stage) == 1
+    install(stage.cluster, "--remove", "--yes")
+    assert stage.started("third") == ["gpu-2"]
+    stage.ends("third")
+    _is_followed_once_installed(stage, "fourth")
+    assert _told_as_lacking(stage) == 2
+    stage.api.delete(RESOURCE_SLICE_PATCHES, "closed")
+    assert stage.started("fourth") == ["gpu-2"]
+
+
+def _is_followed_once_installed(stage: Stage, name: str) -> None:
+    """A patch that comes with its kind evicts a pod, and the next one waits."""
+    stage.runs(_one(f"before-{name}", "attributes.index == 2"))
+    install(stage.cluster)
+    stage.api.create(_patch("closed", "gpu-2", taints=[_CLOSED]))
+    stage.evicted(f"before-{name}")
+    stage.waits(_one(name, "attributes.index == 2"), _NOTHING_FITS)
+
+
+def _told_as_lacking(stage: Stage) -> int:
+    return stage.cluster.logs("scheduler").count("the kind is not installed")
 
 
 def _new_fields_are_dropped(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""A reflector that can be told to start over.
+"""Reflectors that can be told to start over, and that wait for a kind to be installed.
 
 When a scheduler gets the lease, others have written in the meantime, and a watch says nothing about how far behind it
 is. Listing again does: whatever was written before the list is in it.
@@ -12,13 +12,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from drakit_client.connection import Connection
-from drakit_client.errors import REQUEST_FAILURES, NotFound
+from drakit_client.errors import REQUEST_FAILURES, ApiError, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import Resource
 
 log = logging.getLogger(__name__)
 
 _RETRY = 0.2  # seconds
+# Whether a kind is installed is looked up so often: a watch on its definition needs a right that few have.
+_LOOK_AGAIN = 2.0
+_FORBIDDEN = 403
 
 
 async def served(connection: Connection, resource: Resource, *versions: str) -> Resource | None:
@@ -83,3 +86,68 @@ class Mirror:
         return Reflector(
             self._connection, self._resource, field_selector=self._field_selector, on_change=[self._handler]
         )
+
+
+class LateMirror:
+    """Follows a collection whose kind may be installed, removed and installed again while the scheduler runs."""
+
+    def __init__(self, connection: Connection, resource: Resource, handler: Handler, *, remedy: str) -> None:
+        """``remedy`` says in the log what to do about a kind that is not there."""
+        self._connection = connection
+        self._resource = resource
+        self._remedy = remedy
+        self._reflector = Reflector(connection, resource, on_change=[handler], while_served=True)
+        self._is_lacking = False
+        self._looked = asyncio.Event()
+
+    async def run(self) -> None:
+        """Follow the collection, as long as it is there, until cancelled."""
+        while True:
+            await self._await_kind()
+            try:
+                await self._reflector.run()
+            except NotFound:
+                # What is installed anew may have another history.
+                self._reflector.resource_version = ""
+
+    async def synced(self) -> None:
+        """Wait until the first list has been handled, or it is known that there is nothing to list."""
+        waits = [asyncio.create_task(event) for event in (self._looked.wait(), self._reflector.synced())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    async def _await_kind(self) -> None:
+        """Wait until there is something to follow; meanwhile there are no objects."""
+        while why := await self._lack():
+            if not self._is_lacking:
+                self._is_lacking = True
+                kind = f"{self._resource.kind} ({self._resource.group})"
+                log.info("%s: %s; it is followed as soon as it is there: %s", kind, why, self._remedy)
+                self._reflector.forget()
+            self._looked.set()
+            await asyncio.sleep(_LOOK_AGAIN)
+        if self._is_lacking:
+            self._is_lacking = False
+            log.info("%s (%s): it is there now", self._resource.kind, self._resource.group)
+
+    async def _lack(self) -> str:
+        """Say why the collection cannot be followed; "" if it can. Waits for a server that is away.
+
+        A server refuses whoever has no rights before it looks whether there is such a kind, and the rights may come
+        with the kind.
+        """
+        while True:
+            try:
+                await self._connection.json("GET", self._resource.path(), params={"limit": "1"})
+            except NotFound:
+                return "the kind is not installed"
+            except REQUEST_FAILURES as error:
+                if isinstance(error, ApiError) and error.code == _FORBIDDEN:
+                    return error.message
+                log.debug("%s: %s", self._resource.plural, str(error) or type(error).__name__)
+                await asyncio.sleep(_RETRY)
+            else:
+                return ""

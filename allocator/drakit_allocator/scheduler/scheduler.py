@@ -24,7 +24,7 @@ from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable
 from drakit_allocator.scheduler.hints import devices_changed
 from drakit_allocator.scheduler.leadership.fence import Fence
 from drakit_allocator.scheduler.leadership.lease import Lease, LeaseLost, LeaseTimes, NoLease
-from drakit_allocator.scheduler.mirror import Mirror, served
+from drakit_allocator.scheduler.mirror import LateMirror, Mirror, served
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.patch_evictions import PatchEvictions
@@ -157,11 +157,10 @@ class Scheduler:
         if not self._follows_patches:
             return
         self.state.on_devices.append(self._evictions.devices_changed)
-        patches = Mirror(self._connection, RESOURCE_SLICE_PATCHES, self.state.on_patch)
-        is_served = await served(self._connection, RESOURCE_SLICE_PATCHES, RESOURCE_SLICE_PATCHES.version)
-        patches.start(tasks)
-        if is_served is not None:
-            await patches.synced()
+        remedy = "`drakit install patches` installs it"
+        patches = LateMirror(self._connection, RESOURCE_SLICE_PATCHES, self.state.on_patch, remedy=remedy)
+        tasks.create_task(patches.run())
+        await patches.synced()
 
     def _on_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         self.state.on_claim(old, new)
