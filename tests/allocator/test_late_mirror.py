@@ -24,6 +24,7 @@ class _ApiServer:
 
     def __init__(self) -> None:
         self.answer: int | str = ABSENT
+        self.refuses_once: list[int] = []
         self.asked = 0
         self.versions: list[str] = []
         self._changed = asyncio.Event()
@@ -36,17 +37,18 @@ class _ApiServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.asked += 1
-        if isinstance(self.answer, int):
-            reason = {ABSENT: "NotFound", FORBIDDEN: "Forbidden"}.get(self.answer, "")
-            return web.json_response({"reason": reason, "message": f"it is {self.answer}"}, status=self.answer)
+        answer = self.refuses_once.pop() if self.refuses_once else self.answer
+        if isinstance(answer, int):
+            reason = {ABSENT: "NotFound", FORBIDDEN: "Forbidden"}.get(answer, "")
+            return web.json_response({"reason": reason, "message": f"it is {answer}"}, status=answer)
         if "watch" in request.query:
             self.versions.append(request.query["resourceVersion"])
             response = web.StreamResponse()
             await response.prepare(request)
             await self._changed.wait()
             return response
-        item = {"metadata": {"name": self.answer, "uid": self.answer, "resourceVersion": "1"}}
-        return web.json_response({"metadata": {"resourceVersion": f"of {self.answer}"}, "items": [item]})
+        item = {"metadata": {"name": answer, "uid": answer, "resourceVersion": "1"}}
+        return web.json_response({"metadata": {"resourceVersion": f"of {answer}"}, "items": [item]})
 
 
 class _Followed:
@@ -142,6 +144,15 @@ async def test_objects_go_with_their_kind_and_come_with_it_again(caplog: pytest.
         # What has another history is watched from its own list on.
         await _until(lambda: followed.server.versions[-1] == "of second")
     assert _told(caplog) == [f"the kind is not installed; {_LATER}", "it is there now"]
+
+
+async def test_a_kind_that_went_and_came_between_two_looks_is_listed_anew(caplog: pytest.LogCaptureFixture) -> None:
+    async with _following("first") as followed:
+        await _until(lambda: followed.changes == ["+first"])
+        followed.server.refuses_once = [ABSENT]
+        followed.server.becomes("second")
+        await _until(lambda: followed.changes == ["+first", "-first", "+second"])
+    assert _told(caplog) == []
 
 
 @pytest.mark.parametrize("answer", [AWAY, FORBIDDEN])
