@@ -6,6 +6,7 @@ own. Claims that are allocated, kubelets and drivers are untouched.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,9 +20,9 @@ from drakit_kind.cluster import Driver
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.lifecycle import Cluster
 from drakit_kind.clusters.manifests import claim, request
-from e2e.followed_devices import FollowedDevices
-from e2e.patch_churn import PatchChurn
-from e2e.patching import Patching, eventually, install, scheduler
+from e2e.patches.churn import PatchChurn
+from e2e.patches.followed_devices import FollowedDevices
+from e2e.patches.patching import Patching, drakit, eventually, install, scheduler
 
 pytestmark = pytest.mark.capability(
     "patches: administrators change how devices are seen",
@@ -35,6 +36,9 @@ devices:
 - {name: gpu-0, attributes: {index: {int: 0}, color: {string: red}}, capacity: {memory: {value: 40Gi}}}
 - {name: gpu-1, attributes: {index: {int: 1}}, capacity: {memory: {value: 40Gi}}}
 """
+
+
+_GATE_ON = f"{PATCHES_GATE}=true"
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +216,31 @@ def test_an_evicting_taint_is_tolerated_for_a_while(patching: Patching, gpus: Gp
     patching.patch("evicting", on=gpus.filter(), taints=[{**_TAINT, "effect": "NoExecute"}])
     patching.api.wait_gone(PODS, ["hasty"])
     assert patching.api.get(PODS, "patient")["status"]["phase"] == "Running"
+
+
+def test_an_explanation_names_the_patch(patching: Patching, gpus: Gpus, cluster: Cluster) -> None:
+    patching.patch("maintenance", on=gpus.filter(), attributes=gpus.attribute("tier", string="bronze"))
+    waiting = patching.waits(gpus.claim("waiting", _GOLD), because="tier is")
+    told = drakit(cluster, "explain", "pod", waiting, "-n", patching.api.namespace, "--feature-gates", _GATE_ON)
+    assert f'tier is "bronze" (patch {patching.name("maintenance")})' in told
+    patching.change("maintenance", attributes=gpus.attribute("color", null={}))
+    colorful = gpus.claim("colorful", "attributes.?color.orValue('') == 'red'")
+    patching.waits(colorful, because=f"color is not set (removed by patch {patching.name('maintenance')})")
+
+
+def test_devices_are_listed_with_the_patches_that_apply(patching: Patching, gpus: Gpus, cluster: Cluster) -> None:
+    patching.patch("gold", on=gpus.filter("gpu-1"), attributes=gpus.attribute("tier", string="gold"))
+    patched = _devices(cluster, gpus, "--patched")
+    assert patched["gpu-1"]["attributes"][f"{gpus.name}/tier"] == {"string": "gold"}
+    assert [one["name"] for one in patched["gpu-1"]["patches"]] == [patching.name("gold")]
+    assert "patches" not in patched["gpu-0"]
+    assert _devices(cluster, gpus)["gpu-1"]["attributes"] == {"index": {"int": 1}}
+
+
+def _devices(cluster: Cluster, gpus: Gpus, *options: str) -> dict[str, Object]:
+    """The devices that ``drakit get devices`` lists, by name."""
+    listed = json.loads(drakit(cluster, "get", "devices", "--driver", gpus.name, "-o", "json", *options))
+    return {one["device"]: one for one in listed["devices"]}
 
 
 def test_the_intent_outlives_a_driver_and_its_slices(patching: Patching, gpus: Gpus) -> None:

@@ -18,7 +18,7 @@ from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.kubernetes_objects import Object
-from e2e.merged_by_hand import applies, merged_device
+from e2e.patches.merged_by_hand import applies, merged_device
 
 DRIVER = "d.example.com"
 

@@ -14,7 +14,7 @@ from drakit_allocator.listing.documents import documents
 from drakit_allocator.listing.listing import Choice, listed
 from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.device_attributes import published_names
-from e2e.merged_by_hand import applies, merged_device
+from e2e.patches.merged_by_hand import applies, merged_device
 
 pytestmark = pytest.mark.slow
 

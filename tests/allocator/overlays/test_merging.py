@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from drakit import Features, Snapshot
 from drakit_api.slice_patches.merging import patched
 from drakit_api.slice_patches.patch import SlicePatch
-from e2e.merged_by_hand import Device, Object, merged_devices
+from e2e.patches.merged_by_hand import Device, Object, merged_devices
 
 _DRIVERS = ("gpu.example.com", "tpu.example.com")
 _POOLS = ("node-1", "node-2")

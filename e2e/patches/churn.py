@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import RESOURCE_CLAIMS
 from drakit_kind.clusters.manifests import claim, request
-from e2e.followed_devices import FollowedDevices
 from e2e.ledger import results
-from e2e.patching import Patching
+from e2e.patches.followed_devices import FollowedDevices
+from e2e.patches.patching import Patching
 
 _TIERS = ("gold", "silver")
 _PODS = 4

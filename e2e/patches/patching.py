@@ -29,10 +29,15 @@ _SECONDS = 30.0
 _PAUSE = 0.05
 
 
+def drakit(cluster: Cluster, *arguments: str) -> str:
+    """Run a command of drakit on a cluster; return what it prints."""
+    command = [sys.executable, "-m", "drakit_kind", *arguments, "--kubeconfig", str(cluster.kubeconfig)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120, check=True).stdout
+
+
 def install(cluster: Cluster, *options: str) -> None:
     """Install the kind as an administrator does; it may be there already."""
-    command = [sys.executable, "-m", "drakit_kind", "install", "patches", "--kubeconfig", str(cluster.kubeconfig)]
-    subprocess.run([*command, *options], check=True, timeout=120)
+    drakit(cluster, "install", "patches", *options)
 
 
 @contextmanager

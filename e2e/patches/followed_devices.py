@@ -17,7 +17,7 @@ from drakit import RESOURCE_SLICES, Features, Snapshot
 from drakit_client.connection import Connection
 from drakit_client.reflector import Reflector
 from drakit_client.resources import RESOURCE_SLICE_PATCHES
-from e2e.merged_by_hand import Device, merged_devices
+from e2e.patches.merged_by_hand import Device, merged_devices
 
 Object = dict[str, Any]
 
