@@ -68,3 +68,81 @@ def test_a_patched_snapshot_does_not_follow_the_original() -> None:
     patched = snapshot.patched([_patch("a", "gpu-1", _GOLD)])
     snapshot.remove_slice("slice")
     assert _devices(patched) == ["gpu-1"]
+
+
+def _request(name: str = "r", **fields: Any) -> Object:
+    return {"name": name, "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, **fields}}
+
+
+def _says(device: str | None = None, **says: Any) -> Object:
+    on = {} if device is None else {"device": device}
+    return {"metadata": {"name": f"on-{device}"}, "spec": {"devices": {"filter": on, **says}}}
+
+
+def _given(spec: Object, *patches: Object, claims: int = 1) -> list[list[Object]] | None:
+    """The results of claims that a pod has, on devices with patches."""
+    snapshot = Snapshot(_FEATURES, slices=[_slice()], classes=[_CLASS])
+    objects = [{"metadata": {"name": f"claim-{number}"}, "spec": {"devices": spec}} for number in range(claims)]
+    found = allocate(_NODE, objects, snapshot, AllocatedState(_FEATURES), patches=patches)
+    return None if found is None else [list(map(dict, one["devices"]["results"])) for one in found]
+
+
+_ZONE = "gpu.example.com/zone"
+
+
+def test_constraints_compare_patched_values() -> None:
+    def zones(first: str, second: str) -> list[Object]:
+        return [
+            _says("gpu-0", attributes={_ZONE: {"string": first}}),
+            _says("gpu-1", attributes={_ZONE: {"string": second}}),
+        ]
+
+    for constraint, fitting, other in (
+        ({"matchAttribute": _ZONE}, zones("a", "a"), zones("a", "b")),
+        ({"distinctAttribute": _ZONE}, zones("a", "b"), zones("a", "a")),
+    ):
+        two = {"requests": [_request(count=2)], "constraints": [{**constraint, "requests": ["r"]}]}
+        assert _given(two) is None  # none has the attribute
+        assert _given(two, *other) is None
+        found = _given(two, *fitting)
+        assert found is not None
+        assert [one["device"] for one in found[0]] == ["gpu-0", "gpu-1"]
+
+
+def test_a_prioritized_list_takes_what_patches_make_of_the_first_choice() -> None:
+    def choice(tier: str) -> Object:
+        selectors = [{"cel": {"expression": f"device.attributes['gpu.example.com'].?tier.orValue('') == '{tier}'"}}]
+        return {**_request(selectors=selectors)["exactly"], "name": tier}
+
+    listed = {"requests": [{"name": "r", "firstAvailable": [choice("gold"), choice("")]}]}
+    for patches, request, device in (
+        ([], "r/", "gpu-0"),
+        ([_patch("a", "gpu-1", _GOLD)], "r/gold", "gpu-1"),
+    ):
+        found = _given(listed, *patches)
+        assert found is not None
+        assert [(one["request"], one["device"]) for one in found[0]] == [(request, device)]
+
+
+def test_shares_are_given_out_by_the_patched_capacity_and_policy() -> None:
+    published = _slice()
+    for device in published["spec"]["devices"]:
+        device |= {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "10Gi"}}}
+    snapshot = Snapshot(_FEATURES, slices=[published], classes=[_CLASS])
+    policy = {"default": "1Gi", "validRange": {"min": "1Gi", "step": "2Gi"}}
+    # The policy is the patch's, and the name is the driver's, which the request knows.
+    larger = _says("gpu-1", capacity={"gpu.example.com/memory": {"value": "20Gi", "requestPolicy": policy}})
+    wanted = {"requests": [_request(capacity={"requests": {"memory": "12Gi"}})]}
+    claim = {"metadata": {"name": "claim"}, "spec": {"devices": wanted}}
+    allocated = AllocatedState(_FEATURES)
+    assert allocate(_NODE, [claim], snapshot, allocated) is None
+    found = allocate(_NODE, [claim], snapshot, allocated, patches=[larger])
+    assert found is not None
+    (result,) = found[0]["devices"]["results"]
+    assert (result["device"], result["consumedCapacity"]) == ("gpu-1", {"memory": "13Gi"})
+    # What was given out counts against the capacity as it is patched, and as it is published when the patch is gone.
+    allocated.add_claim({**claim, "status": {"allocation": found[0]}})
+    assert allocate(_NODE, [claim], snapshot, allocated, patches=[larger]) is None
+    small = {"metadata": {"name": "small"}, "spec": {"devices": {"requests": [_request()]}}}
+    (other,) = allocate(_NODE, [small], snapshot, allocated) or [{}]
+    assert [one["device"] for one in other["devices"]["results"]] == ["gpu-0"]
