@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from drakit_client.resources import PODS as PODS
     from drakit_client.resources import RESOURCE_CLAIM_TEMPLATES as RESOURCE_CLAIM_TEMPLATES
     from drakit_client.resources import RESOURCE_CLAIMS as RESOURCE_CLAIMS
+    from drakit_client.resources import RESOURCE_SLICE_PATCHES as RESOURCE_SLICE_PATCHES
     from drakit_client.resources import RESOURCE_SLICES as RESOURCE_SLICES
     from drakit_client.resources import Resource as Resource
     from drakit_driver.profiles.reading.layout_files import load_layout as load_layout
@@ -78,6 +79,7 @@ _HOMES = {
     "RESOURCE_CLAIMS": "drakit_client.resources",
     "RESOURCE_CLAIM_TEMPLATES": "drakit_client.resources",
     "RESOURCE_SLICES": "drakit_client.resources",
+    "RESOURCE_SLICE_PATCHES": "drakit_client.resources",
     "Resource": "drakit_client.resources",
     # Objects in their shortest complete form
     "claim": "drakit_kind.clusters.manifests",
