@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from e2e.patching import install
-
 from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import EVENTS, RESOURCE_SLICE_PATCHES
 from drakit_kind.clusters.manifests import claim, request
 from e2e.matrix.stage import Stage
+from e2e.patches.patching import install
 
 _DRIVER = "patched.example.com"
 _DEVICES = f"""
