@@ -18,6 +18,7 @@ from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
 
 DEVICES = 12
+SLICES = 100
 
 
 def pod(expression: str) -> tuple[PodAllocation, Node]:
@@ -82,3 +83,29 @@ def test_a_node_whose_judgement_was_cut_short_is_still_to_be_judged() -> None:
     suspects.judge(allocation, node.name, node)
     assert suspects.names == {node.name}
     assert suspects.next_unjudged(cluster) is None
+
+
+def test_patches_of_a_large_pool_get_further_each_turn() -> None:
+    """More devices, each with a UUID of its own, than are remembered for a selector: none is evaluated twice."""
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": SLICES}
+    snapshot = Snapshot(Features())
+    for number in range(SLICES):
+        uuids = [{"string": f"{number}-{device}"} for device in range(DEVICES)]
+        devices = [{"name": f"d{number}-{n}", "attributes": {"uuid": uuid}} for n, uuid in enumerate(uuids)]
+        spec = {"driver": "d.example.com", "nodeName": "n", "pool": pool, "devices": devices}
+        snapshot.put_slice({"metadata": {"name": f"s{number}"}, "spec": spec})
+    uuid_is = "'pool' != '' && device.attributes['d.example.com'].uuid == '7-3'"
+    wanted = {"selectors": [{"cel": {"expression": uuid_is}}]}
+    patch = {"devices": {"filter": wanted, "attributes": {"x.example.com/a": {"int": 1}}}}
+    snapshot.put_patch({"metadata": {"name": "p"}, "spec": patch})
+    turns = 0
+    while True:
+        turns += 1
+        try:
+            with turn(0):
+                found = snapshot.slices.pools(Node("n", {}))
+            break
+        except TurnOver:
+            assert turns <= SLICES * DEVICES
+    assert turns > 1
+    assert [one.id[2] for one in found[0].devices if one.content.attributes.get("x.example.com/a")] == ["d7-3"]

@@ -35,20 +35,23 @@ class Concerned:
         self._ranks = {one: rank for rank, one in enumerate(self.statements)}
         self._since: dict[int, _Step] = {}
 
-    def outcomes(
-        self, slices: Iterable[PublishedSlice], before: Mapping[str, Outcome], earlier: Concerned | None
-    ) -> dict[str, Outcome]:
-        """Return what the statements make of the slices of a pool, by the names of these.
+    def judge(
+        self,
+        slices: Iterable[PublishedSlice],
+        before: Mapping[str, Outcome],
+        earlier: Concerned | None,
+        found: dict[str, Outcome],
+    ) -> None:
+        """Add to ``found`` what the statements make of the slices of a pool, by the names of these.
 
-        ``before`` is what ``earlier`` statements made of some of them, of which only new statements are evaluated.
+        ``before`` is what ``earlier`` statements made of some of them, for which only new statements are evaluated.
+        Raises ``TurnOver``: then ``found`` has what is known by then, and the rest is to be judged in another turn.
         """
         step = None if earlier is None else self._step(earlier)
-        found = {}
         for one in slices:
-            if one.schema.size:
+            if one.schema.size and one.name not in found:
                 known = before.get(one.name)
                 found[one.name] = self._first(one) if known is None or step is None else self._next(one, known, step)
-        return found
 
     def _step(self, earlier: Concerned) -> _Step:
         found = self._since.get(earlier.number)

@@ -57,7 +57,9 @@ class _Pool:
         self._is_stable = features.variant == "stable"
         self._overlay = overlay
         self._concerned: Concerned | None = None  # the statements of which ``_outcomes`` are known
-        self._outcomes: Mapping[str, Outcome] = {}  # by names of slices
+        self._outcomes: dict[str, Outcome] = {}  # by names of slices
+        # Those of other statements, as far as they were evaluated when a turn was over.
+        self._unfinished: tuple[Concerned, dict[str, Outcome]] | None = None
         self._is_current = True
         self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
         # Views and the slices for each node, as published: administrators do not change which node sees a slice.
@@ -80,7 +82,9 @@ class _Pool:
 
     def _changed(self, name: str) -> None:
         """Forget the views: this slice has come, changed or gone."""
-        self._outcomes = {other: outcome for other, outcome in self._outcomes.items() if other != name}
+        self._outcomes.pop(name, None)
+        if self._unfinished is not None:
+            self._unfinished[1].pop(name, None)
         self._is_current = False
         if self._views or self._outdated:
             self._replaced = self._views, self._outdated
@@ -96,16 +100,25 @@ class _Pool:
         if self._is_current:
             return
         concerned = self._overlay.concerning(self.id)
-        outcomes: Mapping[str, Outcome] = {}
+        if concerned is not None or self.slices is not self.published:
+            self._lay(concerned)
+        self._concerned = concerned
+        self._is_current = True
+
+    def _lay(self, concerned: Concerned | None) -> None:
+        outcomes: dict[str, Outcome] = {}
         if concerned is not None:
-            outcomes = concerned.outcomes(self.published.values(), self._outcomes, self._concerned)
+            if self._unfinished is None or self._unfinished[0] is not concerned:
+                self._unfinished = concerned, outcomes
+            outcomes = self._unfinished[1]
+            concerned.judge(self.published.values(), self._outcomes, self._concerned, outcomes)
+        self._unfinished = None
         slices = {name: self._seen(one, outcomes.get(name)) for name, one in self.published.items()}
         if slices != self.slices:  # slices are compared by identity
             self._outdated |= self._views
             self._views = {}
         self.slices = slices if outcomes else self.published
-        self._outcomes, self._concerned = outcomes, concerned
-        self._is_current = True
+        self._outcomes = outcomes
 
     def _seen(self, published: PublishedSlice, after: Outcome | None) -> PublishedSlice:
         """Return a slice with what statements make of it; the same object as before if that is the same."""
