@@ -7,7 +7,7 @@ that it is about.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from drakit_allocator.devices.changes import Changed, NewColumns
@@ -60,28 +60,27 @@ def outcome_of(
     ``before`` is an outcome for the same slice, from which this one differs in the attributes ``restated``, and maybe
     in capacities and taints.
     """
-    voices = _voices(masks, None if before is None else restated)
-    known = {} if before is None else {name: new for name, new in before.columns.items() if name not in restated}
-    touched = sorted(
-        itertools.chain.from_iterable(_stored(published.schema, one).values() for one in (*known, *voices))
-    )
+    names = dict.fromkeys(itertools.chain.from_iterable([one.attributes for one, _ in masks]))
+    touched = sorted(place for name in names for place in _stored(published.schema, name).values())
     numbers = [published.columns[place].number for place in touched]
     said = tuple([(one.number, mask) for one, mask in masks])
     key = (published.schema, published.traits.number, *numbers, said)
     found = _OUTCOMES.get(key)
     if found is None:
+        known = {} if before is None else {name: new for name, new in before.columns.items() if name not in restated}
+        voices = _voices(masks, names.keys() - known.keys())
         fresh = {name: _new_columns(published, name, one) for name, one in voices.items()}
         found = _OUTCOMES[key] = Outcome(published, masks, {**known, **fresh}, touched)
     return found
 
 
-def _voices(masks: Masks, names: frozenset[str] | None) -> dict[str, _Voices]:
-    """Find out who decides about attributes, or only about these: of statements about one device, the first one."""
+def _voices(masks: Masks, names: Set[str]) -> dict[str, _Voices]:
+    """Find out who decides about these attributes: of statements about one device, the first one."""
     voices: dict[str, list[tuple[AttributeValue | None, int]]] = {}
     decided: dict[str, int] = {}
     for one, mask in masks:
-        for name in one.attributes if names is None else names & one.attributes.keys():
-            if left := mask & ~decided.get(name, 0):
+        for name in one.attributes:
+            if name in names and (left := mask & ~decided.get(name, 0)):
                 voices.setdefault(name, []).append((one.attributes[name], left))
                 decided[name] = decided.get(name, 0) | mask
     return {name: tuple(said) for name, said in voices.items()}
