@@ -68,16 +68,16 @@ class Concerned:
 
     def _next(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
         """Do the step for one slice: ``before`` was its outcome."""
-        masks = tuple([one.selected(published) for one in step.fresh])
-        known = step.known.get((before.number, masks))
+        key = before.number if step.is_uniform else (before.number, *step.selected(published))
+        known = step.known.get(key)
         if known is None:
-            known = self._outcome(published, before, step, masks)
+            known = self._outcome(published, before, step)
             if known.touched <= before.touched:
-                step.known[before.number, masks] = known
+                step.known[key] = known
         return known
 
-    def _outcome(self, published: PublishedSlice, before: Outcome, step: _Step, masks: Sequence[int]) -> Outcome:
-        selected = {**before.masks, **dict(zip(step.fresh, masks, strict=True))}
+    def _outcome(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
+        selected = {**before.masks, **dict(zip(step.fresh, step.selected(published), strict=True))}
         saying = [(one, mask) for one, mask in selected.items() if mask and one in self._ranks]
         saying.sort(key=lambda pair: self._ranks[pair[0]])
         return outcome_of(published, saying, before, step.restated)
@@ -87,16 +87,22 @@ class _Step:
     """The way from statements of which outcomes are known to those of now.
 
     ``fresh`` are those that were not among them, ``restated`` the attributes of which they, or those that have gone,
-    say something. ``known`` is what becomes of an outcome, given what the fresh ones select: the same for all slices of
-    all pools that do this step, unless it depends on attributes on which the one before did not.
+    say something; ``is_uniform``: whether fresh ones are about whole slices, whatever these are. ``known`` is what
+    becomes of an outcome, given what the fresh ones select: the same for all slices of all pools that do this step,
+    unless it depends on attributes on which the one before did not.
     """
 
-    __slots__ = ("__weakref__", "fresh", "known", "restated")
+    __slots__ = ("__weakref__", "fresh", "is_uniform", "known", "restated")
 
     def __init__(self, fresh: tuple[Statement, ...], gone: tuple[Statement, ...]) -> None:
         self.fresh = fresh
         self.restated = frozenset(itertools.chain.from_iterable(one.attributes for one in (*fresh, *gone)))
-        self.known: dict[tuple[int, tuple[int, ...]], Outcome] = {}
+        self.is_uniform = all(one.is_uniform for one in fresh)
+        self.known: dict[Hashable, Outcome] = {}
+
+    def selected(self, published: PublishedSlice) -> list[int]:
+        """Return the devices of a slice that each of the fresh statements selects."""
+        return [one.selected(published) for one in self.fresh]
 
 
 # By numbers of statements, fresh ones and those that have gone. Which of the others wins is the same in all pools.

@@ -91,6 +91,11 @@ class Statement:
             mute._fails("", "", str(error))
             return mute
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether it is about all devices of whatever slice it may concern."""
+        return not self.expressions and self.filter.device is None
+
     def selected(self, published: PublishedSlice) -> int:
         """Return the devices of a slice that it is about, as bits; of a pool that it may concern."""
         among = published.schema.everything
