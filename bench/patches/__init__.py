@@ -45,7 +45,7 @@ class _Settings(NamedTuple):
     changes: int
 
 
-_FULL = _Settings(nodes=1000, starts=3, rounds=25, changes=10)
+_FULL = _Settings(nodes=1000, starts=3, rounds=100, changes=10)
 _QUICK = _Settings(nodes=100, starts=1, rounds=1, changes=1)
 
 
@@ -98,7 +98,8 @@ async def _compare(
     pods: tuple[list[float], list[float]] = ([], [])
     for number in range(settings.rounds):
         step(f"{scenario}: pods, round {number + 1} of {settings.rounds}")
-        for side, known in zip(sides, pods, strict=True):
+        turns = list(zip(sides, pods, strict=True))
+        for side, known in reversed(turns) if number % 2 else turns:
             known.append(await _ask(side, "pods", float))
     row = _row(title, *pods, MORE_TIME)
     upstream = workload.upstream_ms
