@@ -49,6 +49,8 @@ def test_valid_patches(devices: dict[str, Any]) -> None:
         ({"attributes": {"a/b": None}}, 'to remove one, write {"null": {}}'),
         ({"capacity": {"a/b": {}}}, "spec.devices.capacity.a/b.value: Required value"),
         ({"capacity": {"a/b": {"value": "much"}}}, 'spec.devices.capacity.a/b.value: Invalid value: "much"'),
+        # As a quantity it would be too large to be read, on every device that the patch is about.
+        ({"capacity": {"a/b": {"value": "1e1000"}}}, 'spec.devices.capacity.a/b.value: Invalid value: "1e1000"'),
         (
             {"attributes": _attributes(32), "capacity": {"a/b": {"value": "1"}}},
             "spec.devices: Invalid value: the total number of attributes and capacities must not exceed 32",

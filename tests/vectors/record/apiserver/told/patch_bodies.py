@@ -106,6 +106,7 @@ DEVICES: dict[str, list[Any]] = {
     "quantities": _capacities(
         *({"value": value} for value in ("0", 0, "40Gi", "1.5", ".5", "5.", "+1", "-1", "1e3", "1E-3", "1E", "100m")),
         *({"value": value} for value in ("", "x", "1 Gi", "1gi", "1e", "--1", "1.2.3", "1Gi\n", " 1", "1" * 64)),
+        *({"value": value} for value in ("1e0999", "1E-999", "1e1000", "1e-99999999999")),
         *({"value": value} for value in ("1" * 65, 1.5, -1, None, True, 2**63 - 1, 2**63)),
         *({"value": []}, {"value": {}}),
         *({}, None, "1", {"value": 1, "requestPolicy": {}}, {"value": 1, "requestPolicy": None}, {"value": 1, "x": 1}),
