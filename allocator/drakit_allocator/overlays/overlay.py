@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from drakit_allocator.devices.columns import OneOfEach
+from drakit_allocator.devices.columns import OneOfEach, remember
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.overlays.outcomes import Outcome, outcome_of
@@ -21,6 +21,9 @@ from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault, SlicePatch
 
 _numbers = itertools.count(1)
+# Former statements of pools from which a step to those of now is known. Pools mostly come from the same ones; but one
+# that a filter names now and then comes from others each time, while those of all other pools stay.
+_REMEMBERED_STEPS = 64
 
 # Told whom a statement that came, changed or went may concern.
 Concerns = Callable[[DeviceFilter], None]
@@ -59,7 +62,7 @@ class Concerned:
             fresh = tuple([one for one in self.statements if one not in earlier._ranks])
             gone = tuple([one for one in earlier.statements if one not in self._ranks])
             key = (tuple([one.number for one in fresh]), tuple([one.number for one in gone]))
-            found = self._since[earlier.number] = _STEPS.of(key, _Step, fresh, gone)
+            found = remember(self._since, earlier.number, _STEPS.of(key, _Step, fresh, gone), _REMEMBERED_STEPS)
         return found
 
     def _first(self, published: PublishedSlice) -> Outcome:

@@ -19,6 +19,8 @@ from drakit_api.slice_patches.patch import DeviceFilter, FilterFault, PatchFault
 
 # Slices that differ in what a statement reads, and of which it knows the devices that it is about.
 _REMEMBERED = 64
+# Causes for which a statement fails, and which are told: an error may have a value of the device in it.
+_CAUSES = 16
 
 _numbers = itertools.count(1)
 Failed = Callable[[PatchFault], None]
@@ -27,8 +29,8 @@ Failed = Callable[[PatchFault], None]
 class Statement:
     """Compared by identity: a statement whose object or class has changed is another one.
 
-    ``faults``: why it does not apply to devices that it was evaluated on, each cause once, and told ``failed`` once;
-    ``patch`` is None for rules.
+    ``faults``: why it does not apply to devices that it was evaluated on, each cause once, and told ``failed`` once, a
+    few causes at most; ``patch`` is None for rules.
     """
 
     __slots__ = (
@@ -130,7 +132,7 @@ class Statement:
         return mask
 
     def _fails(self, device: str, expression: str, error: str) -> None:
-        if self.patch is None or (expression, error) in self.faults:
+        if self.patch is None or (expression, error) in self.faults or len(self.faults) >= _CAUSES:
             return
         fault = self.faults[expression, error] = PatchFault(self.patch, device, expression, error)
         if self._failed is not None:

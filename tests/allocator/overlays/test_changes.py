@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -168,6 +169,33 @@ def test_each_cause_of_a_fault_is_told_once_for_a_generation(world: _World) -> N
     assert {fault.device for fault in world.faults} == {"gpu.example.com/node-1/gpu-0"}
     assert {fault.error for fault in world.faults} == {"no such key: missing"}
     assert world.snapshot.overlay.faults == world.faults[1:]
+
+
+def test_a_fault_with_a_value_of_each_device_in_it_is_not_told_for_all_of_them(world: _World) -> None:
+    listed = [{"name": f"gpu-{number}", "attributes": {"serial": {"string": f"s{number}"}}} for number in range(100)]
+    published = _slice("node-1", version="2")
+    published["spec"]["devices"] = listed
+    world.snapshot.put_slice(published)
+    attributes = "device.attributes['gpu.example.com']"
+    world.snapshot.put_patch(_patch(on=_selecting(f"{attributes}[{attributes}.serial] == 1")))
+    assert world.tiers("node-1") == [""] * 100
+    assert 1 < len(world.faults) <= 20
+
+
+def test_patches_of_one_pool_that_come_and_go_leave_nothing_behind(world: _World) -> None:
+    def objects(rounds: int) -> int:
+        for generation in range(rounds):
+            world.snapshot.put_patch(_patch("b", generation=generation, on={"pool": "node-1"}, priority=generation))
+            world.views()
+            world.snapshot.remove_patch("b")
+            world.views()
+            world.told.clear()
+        gc.collect()
+        return len(gc.get_objects())
+
+    world.snapshot.put_patch(_patch())
+    before = objects(200)
+    assert objects(1000) < before + 500
 
 
 @pytest.mark.parametrize(
