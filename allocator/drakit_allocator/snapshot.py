@@ -132,5 +132,10 @@ class _Restated(Snapshot):
 
     def __init__(self, original: Snapshot, features: Features) -> None:
         super().__init__(features)
-        self.classes = original.classes
+        self._original = original
+        self.classes, self.overlay, self.slices = original.classes, original.overlay, original.slices
         self.pools = lambda node: [pool.under(features) for pool in original.pools(node)]
+
+    def patched(self, patches: Iterable[ReadOnlyObject]) -> Snapshot:
+        """Return a view of the patched original, by the same rules as this one."""
+        return self._original.patched(patches).under(self.features.defects)

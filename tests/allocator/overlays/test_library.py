@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit import AllocatedState, Features, Snapshot, allocate
+from drakit_allocator.defects import SAFE
 
 Object = dict[str, Any]
 _FEATURES = Features.all()
@@ -68,6 +69,12 @@ def test_a_patched_snapshot_does_not_follow_the_original() -> None:
     patched = snapshot.patched([_patch("a", "gpu-1", _GOLD)])
     snapshot.remove_slice("slice")
     assert _devices(patched) == ["gpu-1"]
+
+
+def test_a_view_with_other_defects_is_patched_as_the_snapshot_is() -> None:
+    snapshot = Snapshot(_FEATURES, slices=[_slice()], classes=[_CLASS]).under(SAFE)
+    assert _devices(snapshot, _patch("a", "gpu-1", _GOLD)) == ["gpu-1"]
+    assert snapshot.patched([]).features.defects == SAFE
 
 
 def _request(name: str = "r", **fields: Any) -> Object:
