@@ -288,12 +288,11 @@ class SliceIndex:
         pool = self._pools.get(new.pool)
         if pool is None:
             pool = self._pools[new.pool] = _Pool(new.pool, self._features, self._overlay)
-        if old is not None:
-            self._count(pool, old, -1)
+        seeing = set() if old is None else {self._count(pool, old, -1)}
         pool.put(new)
         self._known[name] = (new, version)
-        self._count(pool, new, 1)
-        self._tell({*self._look_again(pool), new.node_name, new.node_name if old is None else old.node_name})
+        seeing.add(self._count(pool, new, 1))
+        self._tell(seeing.union(self._look_again(pool)))
 
     def remove(self, name: str) -> None:
         """Forget a slice; one that is not known is ignored."""
@@ -302,25 +301,29 @@ class SliceIndex:
             return
         pool = self._pools[old.pool]
         pool.remove(name)
-        self._count(pool, old, -1)
-        nodes = {*self._look_again(pool), old.node_name}
+        seeing = {self._count(pool, old, -1)}
+        nodes = seeing.union(self._look_again(pool))
         if not pool.published:
             del self._pools[old.pool]
             self._unseen.pop(old.pool, None)
         self._tell(nodes)
 
-    def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
-        """Keep account of which nodes see the pool because of this slice; those that do are to look again."""
+    def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> str:
+        """Keep account of which nodes see the pool because of this slice; those that do are to look again.
+
+        Returns the one that does, "" for any node.
+        """
         if not one.node_name or (self._features.variant == "stable" and one.counters.sets):
             self._seen.clear()
             _add(self._shared, pool.id, change)
-            return
+            return ""
         self._seen.pop(one.node_name, None)
         _add(pool.nodes, one.node_name, change)
         on_node = self._on_node.setdefault(one.node_name, {})
         _add(on_node, pool.id, change)
         if not on_node:
             del self._on_node[one.node_name]
+        return one.node_name
 
     def _look_again(self, pool: _Pool) -> Iterable[str]:
         """Make all nodes that see the pool look again; return them."""

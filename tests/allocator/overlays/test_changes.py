@@ -106,6 +106,21 @@ def test_only_nodes_that_a_patch_may_concern_are_told(world: _World, on: Object,
     assert world.told == told
 
 
+def test_all_nodes_are_told_when_a_slice_for_all_of_them_goes() -> None:
+    """The stable variant has counter sets of slices for other nodes, too."""
+    told: list[set[str]] = []
+    snapshot = Snapshot(Features(partitionable_devices=True), changed=lambda nodes: told.append(set(nodes)))
+    counters = _slice("node-1", devices=0)
+    counters["spec"]["sharedCounters"] = [{"name": "set", "counters": {"memory": {"value": "1"}}}]
+    snapshot.put_slice(counters)
+    assert len(snapshot.pools(_NODES["node-2"])) == 1
+    snapshot.put_slice(_slice("node-1", version="2"))
+    assert snapshot.pools(_NODES["node-2"]) == []
+    snapshot.put_slice(counters)
+    snapshot.remove_slice(counters["metadata"]["name"])
+    assert [sorted(nodes) for nodes in told] == [[""], ["", "node-1"], ["", "node-1"], [""]]
+
+
 def test_a_change_of_metadata_is_none(world: _World) -> None:
     world.snapshot.put_patch(_patch())
     before = world.views()
