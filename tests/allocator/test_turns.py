@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.overlays.overlay import Concerned
+from drakit_allocator.scheduler import device_search
+from drakit_allocator.scheduler.device_search import DeviceSearches
 from drakit_allocator.scheduler.nodes.cluster import Cluster
+from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF
+from drakit_allocator.scheduler.state import State
 from drakit_allocator.scheduler.suspects import Suspects
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.features import FeatureGates
+from drakit_api.slice_patches.patch import PatchFault
 
 DEVICES = 12
 SLICES = 100
@@ -83,6 +92,76 @@ def test_a_node_whose_judgement_was_cut_short_is_still_to_be_judged() -> None:
     suspects.judge(allocation, node.name, node)
     assert suspects.names == {node.name}
     assert suspects.next_unjudged(cluster) is None
+
+
+def _searches(expression: str, *, failed: Callable[[PatchFault], None] | None = None) -> DeviceSearches:
+    """Two pools with devices of which each has a UUID, and a patch with a selector."""
+    searches = DeviceSearches(FeatureGates(), 10.0, failed=failed)
+    for name in ("n", "m"):
+        devices = [{"name": f"d{n}", "attributes": {"uuid": {"string": f"{name}-{n}"}}} for n in range(DEVICES)]
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "d.example.com", "nodeName": name, "pool": pool, "devices": devices}
+        searches.slice_changed(None, {"metadata": {"name": name}, "spec": spec})
+    on = {"selectors": [{"cel": {"expression": expression}}]}
+    says = {"filter": on, "attributes": {"x.example.com/a": {"int": 1}}}
+    searches.patch_changed(None, {"metadata": {"name": "p"}, "spec": {"devices": says}})
+    return searches
+
+
+def test_looking_ahead_takes_turns_until_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has not ended when a turn has, else what comes after it would evaluate the rest at one go."""
+    monkeypatch.setattr(device_search, "_TURN", 0)
+    faults: list[PatchFault] = []
+    uuid = "device.attributes['d.example.com'].uuid"
+    searches = _searches(
+        f"'ahead' != '' && {uuid} == 'm-0' && device.attributes['d.example.com'].a", failed=faults.append
+    )
+    turns = 0
+    while searches.look_ahead():
+        turns += 1
+        assert turns <= 2 * DEVICES
+    assert turns > DEVICES
+    assert [fault.device for fault in faults] == ["d.example.com/m/d0"]
+    with turn(0):
+        assert searches.snapshot.slices.pools(Node("n", {}))
+
+
+def test_a_basis_that_takes_longer_than_a_turn_to_know_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_search, "_TURN", 0)
+    searches, cluster = _searches("'basis' != ''"), Cluster()
+    cluster.set_node({"metadata": {"name": "n"}})
+    node = cluster.get("n")
+    assert node is not None
+    basis = searches.basis(node)
+    assert searches.holds(basis, node)
+    on = {"selectors": [{"cel": {"expression": "device.attributes['d.example.com'].uuid == 'holds'"}}]}
+    patch = {"metadata": {"name": "q"}, "spec": {"devices": {"filter": on, "taints": []}}}
+    searches.patch_changed(None, patch)
+    assert not searches.holds(basis, node)
+    while searches.look_ahead():
+        pass
+    assert searches.holds(basis, node)
+
+
+def test_a_pool_that_cannot_be_looked_at_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    judge, judged = Concerned.judge, list[str]()
+
+    def broken(self: Concerned, slices: Iterable[PublishedSlice], *others: Any) -> None:
+        slices = list(slices)
+        judged.extend(one.name for one in slices)
+        if slices[0].name == "n":
+            raise RuntimeError("nobody has thought of this")
+        judge(self, slices, *others)
+
+    monkeypatch.setattr(Concerned, "judge", broken)
+    state = State("test", FeatureGates(), DEFAULT_BACKOFF, 10.0)
+    state.searches = _searches("true")
+    while state.look_ahead():
+        assert len(judged) <= 2
+    assert judged == ["n", "m"]
+    assert "nobody has thought of this" in caplog.text
 
 
 def test_patches_of_a_large_pool_get_further_each_turn() -> None:

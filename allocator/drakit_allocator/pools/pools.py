@@ -14,6 +14,7 @@ from drakit_allocator.devices.columns import remember
 from drakit_allocator.devices.counters import DuplicateCounterSet, PoolCounters
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.devices.traits import Traits
+from drakit_allocator.devices.turns import TurnOver
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
@@ -336,12 +337,19 @@ class SliceIndex:
         return (*pool.nodes, "")
 
     def look_ahead(self) -> bool:
-        """Look at a pool that has changed as administrators make it look; False when there is none left."""
+        """Look at a pool that has changed as administrators make it look; False when there is none left.
+
+        Raises ``TurnOver``: then another pool is the next one. One that fails otherwise is left alone until it changes.
+        """
         if not self._unseen:
             return False
         pool_id = next(iter(self._unseen))
-        self._pools[pool_id].look()
-        self._unseen.pop(pool_id, None)
+        del self._unseen[pool_id]
+        try:
+            self._pools[pool_id].look()
+        except TurnOver:
+            self._unseen[pool_id] = None
+            raise
         return True
 
     def hidden(self, node: Node) -> list[tuple[PoolID, tuple[str, ...]]]:

@@ -174,12 +174,12 @@ class DeviceSearches:
         self._tell()
 
     def look_ahead(self) -> bool:
-        """Evaluate patches on a pool that has changed; False when there is none left, or it takes longer."""
+        """Evaluate patches on a pool that has changed, for one turn; False when there is none left."""
         try:
             with turn(_TURN):
                 return self.snapshot.slices.look_ahead()
         except TurnOver:
-            return False
+            return True
 
     def warm_up(self, cluster: Cluster) -> bool:
         """Look ahead at the devices of one node that has changed; False when there is none left.
@@ -211,8 +211,12 @@ class DeviceSearches:
         return [(pool, self.taken.token(pool.id)) for pool in pools]
 
     def holds(self, basis: _Basis, node: NodeInfo) -> bool:
-        """Tell whether a search on this node still depends on the same."""
-        return _is_same(basis, self.basis(node))
+        """Tell whether a search on this node still depends on the same; not if it takes longer than a turn to know."""
+        try:
+            with turn(_TURN):
+                return _is_same(basis, self.basis(node))
+        except TurnOver:
+            return False
 
     def search(self, pod_claims: PodClaims, pace: Pace) -> DeviceSearch:
         """Begin a search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
@@ -353,7 +357,7 @@ class DeviceSearch:
                     search = pod.search(self._shared.node(node), Limits(deadline=deadline))
                 while (found := _walked(search)) is None:
                     await self._pace.step()
-                    if self._pace.gave_way and not self._holds(basis, node):
+                    if self._pace.gave_way and not self._shared.holds(basis, node):
                         return None
                 solution = pod.conclude(search, found)
             if solution is None:
@@ -368,10 +372,6 @@ class DeviceSearch:
             if error.on_node:
                 return Rejection(DYNAMIC_RESOURCES, (error.message,))
             raise _failed(error.message) from error
-
-    def _holds(self, basis: _Basis, node: NodeInfo) -> bool:
-        with turn(_TURN):
-            return self._shared.holds(basis, node)
 
     def _stamped(self, allocation: AllocationResult) -> AllocationResult:
         """Add the time from which the timeout of binding conditions counts."""

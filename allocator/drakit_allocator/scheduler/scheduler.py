@@ -232,9 +232,10 @@ class Scheduler:
         """Use the time in which there is nothing to schedule."""
         while True:
             await asyncio.sleep(_IDLE)
+            pace = Pace()
             # Slices of a pool come one by one; what is still changing is not worth looking at.
-            while not self._has_work() and self._warm_up_one():  # noqa: ASYNC110 - this gives way, it does not poll
-                await asyncio.sleep(0)
+            while not self._has_work() and self._warm_up_one():
+                await pace.step()
 
     def _warm_up_one(self) -> bool:
         try:

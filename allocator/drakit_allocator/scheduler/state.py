@@ -114,16 +114,24 @@ class State:
         for tell in self.on_devices:
             tell()
 
-    def look_ahead(self) -> None:
-        """Look at a few devices that have changed, so that faults of patches come up however busy the scheduler is."""
-        self.searches.look_ahead()
+    def look_ahead(self) -> bool:
+        """Look at a few devices that have changed, so that faults of patches come up however busy the scheduler is.
+
+        False when there are none left.
+        """
+        try:
+            return self.searches.look_ahead()
+        except Exception as error:
+            # Pods that could get them are told when they are tried; all others are not to suffer.
+            log.error("devices of a pool cannot be looked at: %s", error, exc_info=error)
+            return True
 
     def warm_up(self) -> bool:
         """Prepare for pods to come, a little; False when there is nothing to prepare, or it is still changing."""
         if self._devices_settle:
             self._devices_settle = False
             return False
-        return self.searches.look_ahead() or self.searches.warm_up(self.cluster)
+        return self.look_ahead() or self.searches.warm_up(self.cluster)
 
     def on_class(self, old: Object | None, new: Object | None) -> None:
         """Handle a DeviceClass that was added, changed or deleted."""
