@@ -21,7 +21,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, reference
 from drakit_client.resources import PODS
-from drakit_client.work_queue import WorkQueue
+from drakit_client.work_queue import NotYet, WorkQueue
 
 Key = tuple[str, str]  # namespace, name
 # The taints of an allocated device.
@@ -36,12 +36,15 @@ _CONDITION = {
     "message": "Device Taint manager: deleting due to NoExecute taint",
 }
 _WORKERS = 10
+# Seconds until a pod is looked at again whose taints are not known yet.
+_SOON = 0.1
 
 
 class TaintEviction:
     """Looks at each pod that is added, and again when a toleration ends; ``run`` until cancelled.
 
-    ``pod`` and ``claim`` return objects as last seen. Several may do the same work in one cluster.
+    ``pod`` and ``claim`` return objects as last seen; ``taints`` raises ``NotYet`` while it is still finding them out.
+    Several may do the same work in one cluster.
     """
 
     def __init__(
@@ -79,7 +82,10 @@ class TaintEviction:
         if pod is None or not pod["spec"].get("nodeName") or is_terminal(pod):
             return None
         uid = pod["metadata"]["uid"]
-        due = self._eviction_time(pod)
+        try:
+            due = self._eviction_time(pod)
+        except NotYet:
+            return _SOON
         if due is None:
             if uid in self._planned:
                 self._planned.discard(uid)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from drakit_allocator.devices.devices import PublishedSlice
+from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.core.pod_claims import claim_names
 from drakit_api.core.tolerations import Taint
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.slice_patches.patch import SlicePatch
@@ -18,9 +21,12 @@ from drakit_api.typed_objects import DeviceRequestAllocationResult, ResourceClai
 from drakit_client.connection import Connection
 from drakit_client.events import EventRecorder
 from drakit_client.taint_eviction import EFFECT, TaintEviction
+from drakit_client.work_queue import NotYet
 
 # Changes of devices within so many seconds are looked at together.
 _TOGETHER = 0.02
+# After so many seconds of evaluating selectors, other tasks have their turn.
+_TURN = 0.02
 
 
 class PatchEvictions:
@@ -75,7 +81,7 @@ class PatchEvictions:
         """Look at a pod that has come to a node."""
         if new is None and old is not None:
             self._eviction.forget(old["metadata"]["uid"])
-        elif new is not None and self._was_active and new["spec"].get("resourceClaims"):
+        elif new is not None and self._was_active and any(claim_names(new)):
             self._eviction.add((new["metadata"]["namespace"], new["metadata"]["name"]))
 
     def _add_users(self, claim: ResourceClaim) -> None:
@@ -85,13 +91,21 @@ class PatchEvictions:
 
     def _taints(self, result: DeviceRequestAllocationResult) -> Iterator[Taint]:
         """Yield the taints that patches give to an allocated device, with the time since when they are there."""
-        found = self._snapshot.slices.devices((result["driver"], result["pool"]), result["device"])
-        published, position = next(iter(found), (None, 0))
+        published, position = self._device(result)
         if published is None or published.change is None:
             return
         for patch, mask in published.change.patches:
             if mask >> position & 1:
                 yield from ({"timeAdded": taints_since(patch.obj), **taint} for taint in patch.taints)
+
+    def _device(self, result: DeviceRequestAllocationResult) -> tuple[PublishedSlice | None, int]:
+        """Find a device as patches make it look. Raises ``NotYet`` while that takes longer than a turn."""
+        found = self._snapshot.slices.devices((result["driver"], result["pool"]), result["device"])
+        try:
+            with turn(_TURN):
+                return next(found, (None, 0))
+        except TurnOver:
+            raise NotYet(f"patches of pool {result['driver']}/{result['pool']} are being evaluated") from None
 
 
 def _evicts(patch: SlicePatch) -> bool:

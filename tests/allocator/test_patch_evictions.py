@@ -1,0 +1,169 @@
+"""Which pods are evicted for the taints of patches, whatever comes first: the pod, its claim, or the patch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
+
+import pytest
+
+from drakit_allocator.features import Features
+from drakit_allocator.scheduler import patch_evictions
+from drakit_allocator.scheduler.claims import Claims
+from drakit_allocator.scheduler.patch_evictions import PatchEvictions
+from drakit_allocator.snapshot import Snapshot
+from drakit_client.connection import Connection
+from drakit_client.events import EventRecorder
+
+Object = dict[str, Any]
+_DRIVER, _DEVICES = "gpu.example.com", 12
+_SECONDS = 10.0
+_CLAIMED = {"spec": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "claim"}]}}
+_EXTENDED = {"spec": {}, "status": {"extendedResourceClaimStatus": {"resourceClaimName": "claim"}}}
+
+
+class _Server:
+    """An API server, as far as evictions need one."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, Object] = {}
+        self.told: list[str] = []
+
+    async def get(self, _: object, name: str, __: str) -> Object:
+        return self.pods[name]
+
+    async def patch(self, _: object, name: str, body: Object, *__: object, **___: object) -> Object:
+        return self.pods[name] | body
+
+    async def delete(self, _: object, name: str, __: str, *, uid: str) -> None:
+        assert self.pods.pop(name)["metadata"]["uid"] == uid
+
+    async def create(self, _: object, event: Object, __: str) -> Object:
+        self.told.append(event["message"])
+        return event
+
+
+class _Cluster:
+    """A scheduler's view of a pool of devices, and what it evicts."""
+
+    def __init__(self) -> None:
+        self.server = _Server()
+        connection = cast(Connection, self.server)
+        self.claims = Claims(_ignored, _ignored)
+        self.seen: dict[str, Object] = {}
+        self.snapshot = Snapshot(Features.all(), changed=lambda _: self.evictions.devices_changed())
+        self.evictions = PatchEvictions(
+            connection,
+            EventRecorder(connection, "test"),
+            self.snapshot,
+            self.claims,
+            pod=lambda key: self.seen.get(key[1]),
+        )
+
+    def published(self) -> None:
+        """Show a slice: each device has a UUID."""
+        listed = [{"name": f"gpu-{n}", "attributes": {"uuid": {"string": f"uuid-{n}"}}} for n in range(_DEVICES)]
+        pool = {"name": "node", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": _DRIVER, "nodeName": "node", "pool": pool, "devices": listed}
+        self.snapshot.put_slice({"metadata": {"name": "slice"}, "spec": spec})
+
+    def patched(self, *, expression: str = "true") -> None:
+        """Show a patch that evicts."""
+        on = {"selectors": [{"cel": {"expression": expression}}]}
+        metadata = {"name": "patch", "creationTimestamp": "2026-01-01T00:00:00Z"}
+        taints = [{"key": "example.com/broken", "effect": "NoExecute"}]
+        self.snapshot.put_patch({"metadata": metadata, "spec": {"devices": {"filter": on, "taints": taints}}})
+
+    def allocated(self, **tolerates: Any) -> None:
+        """Show a claim that has the last device, for the pod."""
+        result = {"request": "gpu", "driver": _DRIVER, "pool": "node", "device": f"gpu-{_DEVICES - 1}"}
+        if tolerates:
+            result["tolerations"] = [{"operator": "Exists", "effect": "NoExecute", **tolerates}]  # type: ignore[assignment]
+        reserved = [{"resource": "pods", "name": "pod", "uid": "1"}]
+        status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
+        claim: Any = {"metadata": {"namespace": "ns", "name": "claim", "uid": "c"}, "status": status}
+        self.claims.seen(None, claim)
+        self.evictions.claim_changed(None, claim)
+
+    def bound(self, content: Object) -> None:
+        """Show the pod on its node."""
+        metadata = {"namespace": "ns", "name": "pod", "uid": "1"}
+        pod = {**content, "metadata": metadata, "spec": {**content["spec"], "nodeName": "node"}}
+        self.seen["pod"] = self.server.pods["pod"] = pod
+        self.evictions.pod_changed(None, pod)
+
+
+def _ignored(_: object) -> None:
+    pass
+
+
+@contextlib.asynccontextmanager
+async def _running() -> AsyncIterator[_Cluster]:
+    cluster = _Cluster()
+    running = asyncio.create_task(cluster.evictions.run())
+    try:
+        yield cluster
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(_SECONDS):
+        while not holds():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.002)
+
+
+@pytest.mark.parametrize("pod", [_CLAIMED, _EXTENDED], ids=["claim", "extended resources"])
+@pytest.mark.parametrize("late", ["published", "patched", "allocated", "bound"])
+def test_a_pod_goes_whatever_is_seen_last(pod: Object, late: str) -> None:
+    async def evicts() -> None:
+        async with _running() as cluster:
+            steps: dict[str, Callable[[], None]] = {
+                "published": cluster.published,
+                "patched": cluster.patched,
+                "allocated": cluster.allocated,
+                "bound": lambda: cluster.bound(pod),
+            }
+            for name, step in steps.items():
+                if name != late:
+                    step()
+            cluster.evictions.look_at_all()
+            for _ in range(20):  # passes of the loop, in which all that is known by now is looked at
+                await asyncio.sleep(0)
+            steps[late]()
+            await _until(lambda: not cluster.server.pods and "Marking for deletion" in cluster.server.told)
+
+    asyncio.run(evicts())
+
+
+def test_a_patch_that_goes_cancels_what_is_planned() -> None:
+    async def cancels() -> None:
+        async with _running() as cluster:
+            cluster.published()
+            cluster.allocated(tolerationSeconds=1_000_000_000)
+            cluster.bound(_CLAIMED)
+            cluster.patched()
+            await _until(lambda: bool(cluster.evictions._eviction._planned))
+            cluster.snapshot.remove_patch("patch")
+            await _until(lambda: cluster.server.told == ["Cancelling deletion"])
+            assert cluster.server.pods
+
+    asyncio.run(cancels())
+
+
+def test_selectors_that_take_long_are_evaluated_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patch_evictions, "_TURN", 0)
+    uuid = "device.attributes['gpu.example.com'].uuid"
+
+    async def evicts() -> None:
+        async with _running() as cluster:
+            cluster.published()
+            cluster.allocated()
+            cluster.bound(_CLAIMED)
+            cluster.patched(expression=f"'evictions' != '' && {uuid} == 'uuid-{_DEVICES - 1}'")
+            await _until(lambda: not cluster.server.pods)
+
+    asyncio.run(evicts())
