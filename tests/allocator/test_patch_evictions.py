@@ -12,7 +12,7 @@ import pytest
 from drakit_allocator.features import Features
 from drakit_allocator.scheduler import patch_evictions
 from drakit_allocator.scheduler.claims import Claims
-from drakit_allocator.scheduler.patch_evictions import PatchEvictions
+from drakit_allocator.scheduler.patch_evictions import PatchEvictions, taints_since
 from drakit_allocator.snapshot import Snapshot
 from drakit_client.connection import Connection
 from drakit_client.events import EventRecorder
@@ -152,6 +152,29 @@ def test_a_patch_that_goes_cancels_what_is_planned() -> None:
             assert cluster.server.pods
 
     asyncio.run(cancels())
+
+
+def _owner(time: str, *fields: str) -> Object:
+    return {"time": time, "fieldsV1": {"f:spec": {"f:devices": {f"f:{field}": {} for field in fields}}}}
+
+
+@pytest.mark.parametrize(
+    ("owners", "since"),
+    [
+        pytest.param([], "2026-01-01T00:00:00Z", id="no owners are known"),
+        pytest.param([_owner("2026-01-02T00:00:00Z", "priority")], "2026-01-01T00:00:00Z", id="of something else"),
+        pytest.param([_owner("2026-01-02T00:00:00Z", "taints", "priority")], "2026-01-02T00:00:00Z", id="an owner"),
+        pytest.param(
+            [_owner("2026-01-03T00:00:00Z", "taints"), _owner("2026-01-02T00:00:00Z", "taints")],
+            "2026-01-02T00:00:00Z",
+            id="another one who wants the same later",
+        ),
+        pytest.param([{"time": "2026-01-02T00:00:00Z"}, {"fieldsV1": {}}], "2026-01-01T00:00:00Z", id="odd entries"),
+    ],
+)
+def test_since_when_taints_are_there(owners: list[Object], since: str) -> None:
+    metadata = {"name": "patch", "creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": owners}
+    assert taints_since({"metadata": metadata, "spec": {}}) == since
 
 
 def test_selectors_that_take_long_are_evaluated_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:

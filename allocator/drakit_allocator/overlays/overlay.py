@@ -134,11 +134,6 @@ class Overlay:
         self._ordered: Sequence[Statement] | None = None
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nobody says anything."""
-        return not self._rules and not self._patches
-
-    @property
     def patches(self) -> list[SlicePatch]:
         """The patches that are in force."""
         return [one.patch for one in self._patches.values() if one.patch is not None]

@@ -116,7 +116,8 @@ def taints_since(patch: ReadOnlyObject) -> str:
     """Return when the taints of a patch were changed last, as far as its metadata tells.
 
     Of taints in slices and rules an API server sets ``timeAdded``, which it does not do for kinds of a definition. Who
-    owns the taints is in the managed fields, with the time of the last change.
+    owns the taints is in the managed fields, with the time of the last change of anything that is his. All owners want
+    the taints as they are, so the earliest of these times is the nearest one.
     """
     metadata = patch["metadata"]
     changes = [
@@ -124,4 +125,4 @@ def taints_since(patch: ReadOnlyObject) -> str:
         for entry in metadata.get("managedFields") or ()
         if "time" in entry and "f:taints" in ((entry.get("fieldsV1") or {}).get("f:spec") or {}).get("f:devices", {})
     ]
-    return str(max(changes, default=metadata.get("creationTimestamp") or ""))
+    return str(min(changes, default=metadata.get("creationTimestamp") or ""))
