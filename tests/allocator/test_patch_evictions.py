@@ -53,14 +53,19 @@ class _Cluster:
         connection = cast(Connection, self.server)
         self.claims = Claims(_ignored, _ignored)
         self.seen: dict[str, Object] = {}
+        self.looked = 0  # how often
         self.snapshot = Snapshot(Features.all(), changed=lambda _: self.evictions.devices_changed())
         self.evictions = PatchEvictions(
             connection,
             EventRecorder(connection, "test"),
             self.snapshot,
             self.claims,
-            pod=lambda key: self.seen.get(key[1]),
+            pod=self._pod,
         )
+
+    def _pod(self, key: tuple[str, str]) -> Object | None:
+        self.looked += 1
+        return self.seen.get(key[1])
 
     def published(self) -> None:
         """Show a slice: each device has a UUID."""
@@ -69,9 +74,9 @@ class _Cluster:
         spec = {"driver": _DRIVER, "nodeName": "node", "pool": pool, "devices": listed}
         self.snapshot.put_slice({"metadata": {"name": "slice"}, "spec": spec})
 
-    def patched(self, *, expression: str = "true") -> None:
+    def patched(self, *, expression: str = "true", **on: Any) -> None:
         """Show a patch that evicts."""
-        on = {"selectors": [{"cel": {"expression": expression}}]}
+        on["selectors"] = [{"cel": {"expression": expression}}]
         metadata = {"name": "patch", "creationTimestamp": "2026-01-01T00:00:00Z"}
         taints = [{"key": "example.com/broken", "effect": "NoExecute"}]
         self.snapshot.put_patch({"metadata": metadata, "spec": {"devices": {"filter": on, "taints": taints}}})
@@ -116,6 +121,12 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
+async def _passes() -> None:
+    """Let all be looked at that is known by now."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 @pytest.mark.parametrize("pod", [_CLAIMED, _EXTENDED], ids=["claim", "extended resources"])
 @pytest.mark.parametrize("late", ["published", "patched", "allocated", "bound"])
 def test_a_pod_goes_whatever_is_seen_last(pod: Object, late: str) -> None:
@@ -131,8 +142,7 @@ def test_a_pod_goes_whatever_is_seen_last(pod: Object, late: str) -> None:
                 if name != late:
                     step()
             cluster.evictions.look_at_all()
-            for _ in range(20):  # passes of the loop, in which all that is known by now is looked at
-                await asyncio.sleep(0)
+            await _passes()
             steps[late]()
             await _until(lambda: not cluster.server.pods and "Marking for deletion" in cluster.server.told)
 
@@ -152,6 +162,25 @@ def test_a_patch_that_goes_cancels_what_is_planned() -> None:
             assert cluster.server.pods
 
     asyncio.run(cancels())
+
+
+def test_pods_with_devices_that_no_patch_evicts_from_are_not_looked_at() -> None:
+    """A patch may be about one pool while slices of all the others change."""
+
+    async def looks() -> None:
+        async with _running() as cluster:
+            cluster.published()
+            cluster.allocated()
+            cluster.bound(_CLAIMED)
+            cluster.patched(pool="another")
+            for _ in range(3):
+                cluster.evictions.look_at_all()
+                await _passes()
+            assert cluster.looked == 0
+            cluster.patched(pool="node")
+            await _until(lambda: not cluster.server.pods)
+
+    asyncio.run(looks())
 
 
 def _owner(time: str, *fields: str) -> Object:

@@ -7,16 +7,17 @@ the same happens beside Kubernetes' own controllers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from drakit_allocator.devices.devices import PublishedSlice
+from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.core.pod_claims import claim_names
 from drakit_api.core.tolerations import Taint
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
-from drakit_api.slice_patches.patch import SlicePatch
+from drakit_api.objects.allocations import results
+from drakit_api.slice_patches.patch import DeviceFilter, SlicePatch
 from drakit_api.typed_objects import DeviceRequestAllocationResult, ResourceClaim
 from drakit_client.connection import Connection
 from drakit_client.events import EventRecorder
@@ -47,8 +48,8 @@ class PatchEvictions:
     ) -> None:
         self._snapshot = snapshot
         self._claims = claims
-        # Whether any patch has evicted lately: then its end may cancel what is planned.
-        self._was_active = False
+        # The devices of patches that have evicted lately: the end of one may cancel what is planned.
+        self._evicting: list[DeviceFilter] = []
         self._soon: asyncio.TimerHandle | None = None
         self._eviction = TaintEviction(connection, events, pod=pod, claim=claims.get, taints=self._taints)
 
@@ -62,26 +63,26 @@ class PatchEvictions:
             self._soon = asyncio.get_running_loop().call_later(_TOGETHER, self.look_at_all)
 
     def look_at_all(self) -> None:
-        """Look at all pods with devices, if there is a patch that evicts, or was when this was last called."""
+        """Look at all pods with devices that a patch evicts from, or did when this was last called."""
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
-        is_active = any(_evicts(patch) for patch in self._snapshot.overlay.patches)
-        if is_active or self._was_active:
-            for claim in self._claims.allocated():
+        before, self._evicting = self._evicting, [one.filter for one in self._snapshot.overlay.patches if _evicts(one)]
+        concerned = _Pools([*before, *self._evicting])
+        for claim in self._claims.allocated() if concerned.filters else ():
+            if any((result["driver"], result["pool"]) in concerned for result in results(claim)):
                 self._add_users(claim)
-        self._was_active = is_active
 
     def claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         """Look at the pods that use a claim."""
-        if new is not None and self._was_active:
+        if new is not None and self._evicting:
             self._add_users(new)
 
     def pod_changed(self, old: Object | None, new: Object | None) -> None:
         """Look at a pod that has come to a node."""
         if new is None and old is not None:
             self._eviction.forget(old["metadata"]["uid"])
-        elif new is not None and self._was_active and any(claim_names(new)):
+        elif new is not None and self._evicting and any(claim_names(new)):
             self._eviction.add((new["metadata"]["namespace"], new["metadata"]["name"]))
 
     def _add_users(self, claim: ResourceClaim) -> None:
@@ -106,6 +107,20 @@ class PatchEvictions:
                 return next(found, (None, 0))
         except TurnOver:
             raise NotYet(f"patches of pool {result['driver']}/{result['pool']} are being evaluated") from None
+
+
+class _Pools:
+    """The pools that any of some filters may concern; each is judged once."""
+
+    def __init__(self, filters: Sequence[DeviceFilter]) -> None:
+        self.filters = filters
+        self._known: dict[PoolID, bool] = {}
+
+    def __contains__(self, pool: PoolID) -> bool:
+        found = self._known.get(pool)
+        if found is None:
+            found = self._known[pool] = any(one.may_concern(*pool) for one in self.filters)
+        return found
 
 
 def _evicts(patch: SlicePatch) -> bool:
