@@ -250,6 +250,51 @@ def test_what_takes_longer_than_a_turn_goes_on_in_the_next_one(world: _World) ->
     assert turns == 20
 
 
+def _indexes(world: _World, node: str) -> list[int]:
+    (view,) = world.snapshot.pools(_NODES[node])
+    return [device.content.attributes["index"].published["int"] for device in view.devices]
+
+
+def test_what_becomes_of_a_slice_is_not_what_became_of_one_with_other_values(world: _World) -> None:
+    """A patch that is about an attribute of which nobody has spoken before."""
+    other = _slice("node-2", version="2")
+    other["spec"]["devices"][1]["attributes"]["index"]["int"] = 7
+    world.snapshot.put_slice(other)
+    world.snapshot.put_patch(_patch())
+    world.views()
+    world.snapshot.put_patch(_patch("b", on={"device": "gpu-0"}, attributes={"gpu.example.com/index": {"int": 5}}))
+    assert [_indexes(world, node) for node in _NODES] == [[5, 1], [5, 7]]
+
+
+def test_a_device_is_found_wherever_it_stands_in_a_slice(world: _World) -> None:
+    """Slices that are alike in all that the selector reads have it in different places."""
+    other = _slice("node-2", version="2")
+    for device, name in zip(other["spec"]["devices"], ("gpu-1", "gpu-0"), strict=True):
+        device["name"] = name
+    world.snapshot.put_slice(other)
+    world.snapshot.put_patch(_patch(on={"device": "gpu-0", **_selecting(f"{_INDEX} < 2")}))
+    assert [world.tiers(node) for node in _NODES] == [["gold", ""], ["", "gold"]]
+
+
+def test_a_slice_that_changes_while_its_pool_is_evaluated_is_evaluated_anew(world: _World) -> None:
+    def part(name: str, index: int, version: str) -> Object:
+        one = _slice("node-1", devices=1, version=version)
+        one["metadata"]["name"] = name
+        one["spec"]["pool"]["resourceSliceCount"] = 2
+        one["spec"]["devices"] = [{"name": name, "attributes": {"index": {"int": index}}}]
+        return one
+
+    world.snapshot.remove_slice("gpu.example.com-node-1")
+    world.snapshot.put_slice(part("a", 41, "1"))
+    world.snapshot.put_slice(part("b", 42, "1"))
+    # No other test has the same expression: what it came to is remembered for all of them.
+    world.snapshot.put_patch(_patch(on=_selecting(f"'meanwhile' != '' && {_INDEX} > 40")))
+    with pytest.raises(TurnOver), turn(0):
+        world.tiers("node-1")
+    world.snapshot.put_slice(part("a", 3, "2"))
+    assert world.tiers("node-1") == ["", "gold"]
+
+
 def test_looking_ahead_ends_when_all_pools_are_seen(world: _World) -> None:
     world.snapshot.put_patch(_patch(on=_selecting("device.attributes['gpu.example.com'].missing == 1")))
     while world.snapshot.slices.look_ahead():
