@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from drakit import AllocatedState, Features, Snapshot, allocate
 from drakit_allocator.defects import SAFE
+from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF
+from drakit_allocator.scheduler.state import State
+from drakit_api.features import MIXINS_GATE, FeatureGates
 
 Object = dict[str, Any]
 _FEATURES = Features.all()
@@ -75,6 +80,39 @@ def test_a_view_with_other_defects_is_patched_as_the_snapshot_is() -> None:
     snapshot = Snapshot(_FEATURES, slices=[_slice()], classes=[_CLASS]).under(SAFE)
     assert _devices(snapshot, _patch("a", "gpu-1", _GOLD)) == ["gpu-1"]
     assert snapshot.patched([]).features.defects == SAFE
+
+
+@pytest.mark.parametrize(
+    ("lacking", "says"),
+    [
+        ("DRADeviceTaints", {"taints": [{"key": "example.com/closed", "effect": "NoSchedule"}]}),
+        ("DRAListTypeAttributes", {"attributes": {"gpu.example.com/tier": {"strings": ["gold"]}}}),
+    ],
+)
+def test_what_a_patch_says_without_its_feature_is_overlooked(lacking: str, says: Object) -> None:
+    def eligible(features: Features) -> bool:
+        patch = {"metadata": {"name": "a"}, "spec": {"devices": says}}
+        snapshot = Snapshot(features, slices=[_slice()], classes=[_CLASS], patches=[patch])
+        untouched = "!('tier' in device.attributes['gpu.example.com'])"
+        return allocate(_NODE, [_claim(untouched)], snapshot, AllocatedState(features)) is not None
+
+    assert not eligible(_FEATURES)
+    assert eligible(_FEATURES.without_gates([lacking]))
+
+
+def test_the_scheduler_applies_mixins_before_patches() -> None:
+    gates = FeatureGates(overrides={MIXINS_GATE: True})
+    state = State("test", gates, DEFAULT_BACKOFF, 10.0)
+    published = _slice()
+    published["spec"]["mixins"] = {"device": [{"name": "big", "attributes": {"size": {"string": "big"}}}]}
+    published["spec"]["devices"][1]["includes"] = ["big"]
+    state.on_slice(None, published)
+    patch = _patch("a", "gpu-1", _GOLD)
+    expression = "device.attributes['gpu.example.com'].?size.orValue('') == 'big'"
+    patch["spec"]["devices"]["filter"] = {"selectors": [{"cel": {"expression": expression}}]}
+    state.on_patch(None, patch)
+    devices = state.searches.snapshot.slices.seen("slice").devices
+    assert [sorted(device.content.attributes) for device in devices] == [[], ["gpu.example.com/tier", "size"]]
 
 
 def _request(name: str = "r", **fields: Any) -> Object:
