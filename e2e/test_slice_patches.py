@@ -15,11 +15,12 @@ import pytest
 
 from drakit_api.features import PATCHES_GATE
 from drakit_api.kubernetes_objects import Object
-from drakit_client.resources import PODS, RESOURCE_SLICES
+from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_SLICES
 from drakit_kind.cluster import Driver
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.lifecycle import Cluster
-from drakit_kind.clusters.manifests import claim, request
+from drakit_kind.clusters.manifests import claim, device_class
+from drakit_kind.clusters.manifests import request as device_request
 from e2e.patches.churn import PatchChurn
 from e2e.patches.followed_devices import FollowedDevices
 from e2e.patches.patching import Patching, drakit, eventually, install, scheduler
@@ -82,7 +83,7 @@ class Gpus:
         """A claim for one GPU for which an expression is true; ``attributes`` and ``capacity`` are the driver's."""
         for word in ("attributes", "capacity"):
             expression = expression.replace(f"{word}.", f"device.{word}['{self.name}'].")
-        return claim(name, request("gpu", self.name, expression, **fields))
+        return claim(name, device_request("gpu", self.name, expression, **fields))
 
 
 @pytest.fixture
@@ -170,12 +171,17 @@ def _counts(patching: Patching, short: str) -> list[int]:
 
 
 def test_a_patch_for_an_unknown_class_selects_nothing_until_the_class_is_there(
-    patching: Patching, gpus: Gpus, cluster: Cluster
+    patching: Patching, gpus: Gpus, request: pytest.FixtureRequest
 ) -> None:
     name = patching.name("class")
     patching.patch("unknown", on={"deviceClassName": name}, attributes=gpus.attribute("tier", string="gold"))
     assert f"there is no DeviceClass {name}" in patching.told("unknown")
+    assert _counts(patching, "unknown") == [1]
     patching.waits(gpus.claim("gold", _GOLD))
+    request.addfinalizer(lambda: patching.api.delete(DEVICE_CLASSES, name))
+    of_second = f"device.driver == '{gpus.name}' && device.attributes['{gpus.name}'].index == 1"
+    patching.api.create(device_class(name, of_second))
+    assert patching.started("gold") == ["gpu-1"]
 
 
 def test_capacity_may_be_reduced_to_nothing(patching: Patching, gpus: Gpus) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -202,7 +203,8 @@ def _shown(device: Object, added: tuple[Any, ...]) -> Object:
     }
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_EVENTS, max_size=14))
 def test_the_allocator_sees_what_a_naive_merge_says(events: list[tuple[str, Any]]) -> None:
     world = _World()

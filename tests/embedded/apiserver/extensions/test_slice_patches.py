@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from drakit_api.features import PATCHES_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
 from drakit_api.slice_patches.definition import manifest
 from drakit_client.connection import Connection
-from drakit_client.errors import NotFound
+from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import (
     CLUSTER_ROLES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -21,6 +21,7 @@ from drakit_client.resources import (
     VALIDATING_POLICIES,
 )
 from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.identity.users import User
 
 _ON, _OFF = FeatureGates(overrides={PATCHES_GATE: True}), FeatureGates()
 _DEFINITION = "resourceslicepatches.resource.drakit.dev"
@@ -41,6 +42,45 @@ async def test_patches_are_served_from_the_first_request_on(version: str) -> Non
         assert (await api.create(RESOURCE_SLICE_PATCHES, _PATCH))["spec"] == {"devices": {}}
         roles = {role["metadata"]["name"] for role in (await api.json("GET", CLUSTER_ROLES.path()))["items"]}
     assert {obj["metadata"]["name"] for obj in manifest() if obj["kind"] == "ClusterRole"} <= roles
+
+
+_VERBS = {"drakit-patch-reader": {"list"}, "drakit-patch-administrator": {"list", "create", "patch", "delete"}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", _VERBS)
+async def test_a_role_lets_its_holder_do_just_what_it_is_for(role: str) -> None:
+    user = {"kind": "User", "name": "pat", "apiGroup": CLUSTER_ROLES.group}
+    binding = {
+        "metadata": {"name": "pat"},
+        "roleRef": {"kind": "ClusterRole", "name": role, "apiGroup": CLUSTER_ROLES.group},
+        "subjects": [user],
+    }
+    config = ServerConfig(gates=_ON, users={"of-pat": User("pat")})
+    async with Server(config) as server, Connection(server.url, token=server.token) as api:
+        await api.json("POST", CLUSTER_ROLES.path().replace("clusterroles", "clusterrolebindings"), binding)
+        async with Connection(server.url, token="of-pat") as pat:
+            allowed = {verb for verb, attempt in _attempts(pat) if await _succeeds(attempt)}
+    assert allowed == _VERBS[role]
+
+
+def _attempts(api: Connection) -> Iterator[tuple[str, Awaitable[Any]]]:
+    """Each verb in an order in which all can succeed; a definition is nobody's but the cluster administrator's."""
+    yield "list", api.list(RESOURCE_SLICE_PATCHES)
+    yield "create", api.create(RESOURCE_SLICE_PATCHES, _PATCH)
+    yield "patch", api.patch(RESOURCE_SLICE_PATCHES, "p", {"spec": {"devices": {"priority": 1}}})
+    yield "delete", api.delete(RESOURCE_SLICE_PATCHES, "p")
+    yield "delete the kind", api.delete(CUSTOM_RESOURCE_DEFINITIONS, _DEFINITION)
+
+
+async def _succeeds(attempt: Awaitable[Any]) -> bool:
+    try:
+        await attempt
+    except ApiError as error:
+        if error.code != 403:
+            raise
+        return False
+    return True
 
 
 @pytest.mark.slow
