@@ -16,10 +16,11 @@ from drakit_allocator.defects import Defect
 from drakit_allocator.devices.capacity import Amounts, CapacityError, parse_requests
 from drakit_allocator.devices.devices import DeviceContent
 from drakit_allocator.devices.request_kinds import RequestKind, kind_of
-from drakit_allocator.devices.selectors import Selectors, expressions_of
+from drakit_allocator.devices.selectors import Selectors
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.pools.compared_attributes import Attribute
+from drakit_api.objects.device_selectors import expressions_of
 from drakit_api.typed_objects import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim, as_claim
 
 WantedDevices = ExactDeviceRequest | DeviceSubRequest

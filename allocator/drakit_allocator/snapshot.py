@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.defects import Defect
-from drakit_allocator.devices.selectors import expressions_of
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.overlays.overlay import Overlay
@@ -14,6 +13,7 @@ from drakit_allocator.pools.pools import Changes, SliceIndex, nobody
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.results.answers import Answers
 from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.objects.device_selectors import expressions_of
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault
 
 

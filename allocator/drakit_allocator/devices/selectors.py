@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from drakit_allocator.devices.devices import Device, DeviceContent
 from drakit_allocator.devices.remembered_values import selector
@@ -35,13 +33,6 @@ class Selectors:
             return AllocationError(f"{owner}: selector #{number}: CEL compile error: {error}")
         text = f"{error}. {_HINT}" if "no such key:" in str(error) else str(error)
         return AllocationError(f"{owner}: selector #{number} on device {device.name}: CEL runtime error: {text}")
-
-
-def expressions_of(selectors: Sequence[Mapping[str, Any]] | None) -> list[str | None]:
-    """List the CEL expressions of v1 selectors; None stands for a selector of another, future type."""
-    return [
-        None if selector.get("cel") is None else selector["cel"].get("expression", "") for selector in selectors or ()
-    ]
 
 
 def verdict(content: DeviceContent, expression: str) -> bool | Exception:

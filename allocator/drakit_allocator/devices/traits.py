@@ -17,7 +17,7 @@ import msgspec
 from drakit_allocator.devices.capacity import Limits, parse_limits
 from drakit_allocator.devices.columns import Column, OneOfEach, column_of
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, parse_consumption
-from drakit_api.objects.device_attributes import published_names
+from drakit_api.objects.device_attributes import overridden
 from drakit_api.quantity import Quantity, QuantityError
 
 _numbers = itertools.count(1)
@@ -97,11 +97,7 @@ def _traits_of(spec: Mapping[str, Any]) -> Traits:
 
 def with_capacity(traits: Traits, values: Mapping[str, Mapping[str, Any]], driver: str) -> Traits:
     """Return the same traits with capacities replaced by others of these fully qualified names."""
-    capacity = dict(traits.capacity.spec)
-    for name, value in values.items():
-        for there in [one for one in published_names(name, driver) if one in capacity] or [name]:
-            capacity[there] = value
-    return _traits_of({**traits.spec, "capacity": capacity})
+    return _traits_of({**traits.spec, "capacity": overridden(traits.capacity.spec, values, driver)})
 
 
 def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = False) -> Column[Traits]:

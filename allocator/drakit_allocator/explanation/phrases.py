@@ -49,6 +49,7 @@ from drakit_allocator.explanation.report import (
     RepairPool,
 )
 from drakit_api.cel.readings import Reading
+from drakit_api.slice_patches.patch import fault_line
 
 UNSELECTED = "do not match selectors"
 
@@ -350,11 +351,7 @@ def _place_text(place: EffectPlace) -> str:
 
 def faulty_patch_text(faulty: FaultyPatch) -> str:
     """Say why a patch does not apply."""
-    error = faulty.error.splitlines()[0]
-    if not faulty.device:
-        return f"{patches_text((faulty.patch,))} applies to no device: {error}"
-    selector = " ".join(faulty.expression.split())
-    return f"{patches_text((faulty.patch,))} does not apply to device {faulty.device}: selector {selector}: {error}"
+    return f"{patches_text((faulty.patch,))} {fault_line(faulty.device, faulty.expression, faulty.error)}"
 
 
 def remedy_text(remedy: Remedy) -> str:

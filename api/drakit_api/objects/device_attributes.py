@@ -37,3 +37,18 @@ def published_names(name: str, driver: str) -> tuple[str, ...]:
     """
     domain, slash, identifier = name.partition("/")
     return (name, identifier) if slash and domain == driver else (name,)
+
+
+def overridden(published: Mapping[str, Any], values: Mapping[str, Any], driver: str) -> dict[str, Any]:
+    """Return attributes or capacities with others of these fully qualified names in their place; None removes one.
+
+    They are replaced where they are published, which may be under two names; what is not published gets its full name.
+    """
+    result = dict(published)
+    for name, value in values.items():
+        for there in [one for one in published_names(name, driver) if one in published] or [name]:
+            if value is None:
+                result.pop(there, None)
+            else:
+                result[there] = value
+    return result

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from drakit_api.cel import CelError, DeviceView, compile_selector, device_view
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
-from drakit_api.objects.device_attributes import published_names
+from drakit_api.objects.device_attributes import overridden
 from drakit_api.slice_patches.patch import FilterFault, PatchFault, SlicePatch, in_order
 
 _T = TypeVar("_T")
@@ -44,7 +44,7 @@ def merged(device: Mapping[str, Any], driver: str, patches: Sequence[SlicePatch]
     attributes, capacity = _first(patch.attributes for patch in patches), _first(patch.capacity for patch in patches)
     for member, values in (("attributes", attributes), ("capacity", capacity)):
         if values:
-            result[member] = _overridden(device.get(member) or {}, values, driver)
+            result[member] = overridden(device.get(member) or {}, values, driver)
     if taints := [taint for patch in patches for taint in patch.taints]:
         result["taints"] = [*(device.get("taints") or ()), *taints]
     return result
@@ -56,19 +56,6 @@ def _first(said: Iterable[Mapping[str, _T]]) -> dict[str, _T]:
         for name, value in one.items():
             decided.setdefault(name, value)
     return decided
-
-
-def _overridden(published: Mapping[str, Any], values: Mapping[str, Any], driver: str) -> Object:
-    """Replace values where they are published, which may be under two names, and remove those that are None."""
-    result = dict(published)
-    for name, value in values.items():
-        there = [one for one in published_names(name, driver) if one in published] or [name]
-        for one in there:
-            if value is None:
-                result.pop(one, None)
-            else:
-                result[one] = value
-    return result
 
 
 class _Criteria:

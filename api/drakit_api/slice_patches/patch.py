@@ -7,13 +7,14 @@ says what was decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects.device_attributes import LIST_VALUES
+from drakit_api.objects.device_selectors import expressions_of
 
 Attribute = Mapping[str, Any]  # a v1 DeviceAttribute
 Capacity = Mapping[str, Any]  # a v1 DeviceCapacity
@@ -48,7 +49,7 @@ class DeviceFilter:
             published.get("driver"),
             published.get("pool"),
             published.get("device"),
-            _expressions(published.get("selectors")),
+            tuple(expressions_of(published.get("selectors"))),
         )
 
     def criteria(self, classes: Mapping[str, ReadOnlyObject]) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ class DeviceFilter:
             device_class = classes.get(self.device_class)
             if device_class is None:
                 raise FilterFault(f"there is no DeviceClass {self.device_class}")
-            every = (*_expressions(device_class["spec"].get("selectors")), *every)
+            every = (*expressions_of(device_class["spec"].get("selectors")), *every)
         known = tuple([one for one in every if one is not None])
         if len(known) < len(every):
             raise FilterFault("a selector is of no known type: cel is not set")
@@ -70,10 +71,6 @@ class DeviceFilter:
     def may_concern(self, driver: str, pool: str) -> bool:
         """Tell whether there may be such devices in a pool."""
         return self.driver in (None, driver) and self.pool in (None, pool)
-
-
-def _expressions(selectors: Sequence[Mapping[str, Any]] | None) -> tuple[str | None, ...]:
-    return tuple([None if one.get("cel") is None else one["cel"].get("expression", "") for one in selectors or ()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,6 +159,21 @@ class PatchFault(NamedTuple):
     @property
     def text(self) -> str:
         """The fault as users read it."""
-        if not self.device:
-            return f"applies to no device: {self.error}"
-        return f"does not apply to device {self.device}: selector {self.expression}: {self.error}"
+        return fault_text(self.device, self.expression, self.error)
+
+    def line(self, others: int = 0) -> str:
+        """Return the fault in one line; ``others``: on how many devices more it is the same."""
+        return fault_line(self.device, self.expression, self.error, others)
+
+
+def fault_line(device: str, expression: str, error: str, others: int = 0) -> str:
+    """Return a fault in one line: an expression may have several, and so may what a compiler says of it."""
+    devices = f"{device} and {others} more" if device and others else device
+    return fault_text(devices, " ".join(expression.split()), error.splitlines()[0])
+
+
+def fault_text(device: str, expression: str, error: str) -> str:
+    """Say why a patch does not apply to a device, or without one, to any; completes "patch x ..."."""
+    if not device:
+        return f"applies to no device: {error}"
+    return f"does not apply to device {device}: selector {expression}: {error}"

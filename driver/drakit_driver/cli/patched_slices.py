@@ -64,10 +64,4 @@ def _causes(faults: Sequence[PatchFault]) -> Iterator[str]:
     for fault in faults:
         alike.setdefault((fault.expression, fault.error), []).append(fault)
     for same in alike.values():
-        first, more = same[0], len(same) - 1
-        error, selector = first.error.splitlines()[0], " ".join(first.expression.split())
-        others = f" and {more} more" if more else ""
-        if first.device:
-            yield f"does not apply to device {first.device}{others}: selector {selector}: {error}"
-        else:
-            yield f"applies to no device: {error}"
+        yield same[0].line(len(same) - 1)
