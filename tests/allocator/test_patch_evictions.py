@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from drakit_allocator.devices import turns
 from drakit_allocator.features import Features
-from drakit_allocator.scheduler import patch_evictions
 from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.patch_evictions import PatchEvictions, taints_since
 from drakit_allocator.snapshot import Snapshot
@@ -207,7 +207,7 @@ def test_since_when_taints_are_there(owners: list[Object], since: str) -> None:
 
 
 def test_selectors_that_take_long_are_evaluated_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patch_evictions, "_TURN", 0)
+    monkeypatch.setattr(turns, "SECONDS", 0)
     uuid = "device.attributes['gpu.example.com'].uuid"
 
     async def evicts() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.devices import turns
 from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.overlays.overlay import Concerned
-from drakit_allocator.scheduler import device_search
 from drakit_allocator.scheduler.device_search import DeviceSearches
 from drakit_allocator.scheduler.nodes.cluster import Cluster
 from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF
@@ -110,24 +110,24 @@ def _searches(expression: str, *, failed: Callable[[PatchFault], None] | None = 
 
 def test_looking_ahead_takes_turns_until_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has not ended when a turn has, else what comes after it would evaluate the rest at one go."""
-    monkeypatch.setattr(device_search, "_TURN", 0)
+    monkeypatch.setattr(turns, "SECONDS", 0)
     faults: list[PatchFault] = []
     uuid = "device.attributes['d.example.com'].uuid"
     searches = _searches(
         f"'ahead' != '' && {uuid} == 'm-0' && device.attributes['d.example.com'].a", failed=faults.append
     )
-    turns = 0
+    count = 0
     while searches.look_ahead():
-        turns += 1
-        assert turns <= 2 * DEVICES
-    assert turns > DEVICES
+        count += 1
+        assert count <= 2 * DEVICES
+    assert count > DEVICES
     assert [fault.device for fault in faults] == ["d.example.com/m/d0"]
     with turn(0):
         assert searches.snapshot.slices.pools(Node("n", {}))
 
 
 def test_a_basis_that_takes_longer_than_a_turn_to_know_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_search, "_TURN", 0)
+    monkeypatch.setattr(turns, "SECONDS", 0)
     searches, cluster = _searches("'basis' != ''"), Cluster()
     cluster.set_node({"metadata": {"name": "n"}})
     node = cluster.get("n")

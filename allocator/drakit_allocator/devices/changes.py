@@ -40,6 +40,10 @@ class Changed:
         self.added_taints = added_taints
         self.patches = patches
 
+    def patches_of(self, position: int) -> list[SlicePatch]:
+        """List the patches that apply to the device at a position, in the order in which they win."""
+        return [patch for patch, mask in self.patches if mask >> position & 1]
+
     def columns(self, published: Attributes) -> Attributes:
         """Return the columns of a slice that has published these."""
         return self._in_order(published + self._columns)

@@ -12,6 +12,9 @@ import threading
 import time
 from collections.abc import Iterator
 
+# After so long, other tasks on an event loop have their turn.
+SECONDS = 0.02
+
 
 class TurnOver(Exception):
     """More is to be evaluated, in another turn."""
@@ -26,9 +29,10 @@ _turn = _Turn()
 
 
 @contextlib.contextmanager
-def turn(seconds: float) -> Iterator[None]:
-    """Let evaluations inside of this block end it after some seconds, but not before one of them is done."""
-    _turn.ends, _turn.has_evaluated = time.monotonic() + seconds, False
+def turn(seconds: float | None = None) -> Iterator[None]:
+    """Let evaluations inside of this block end it after some seconds (``SECONDS``), but not before one is done."""
+    _turn.ends = time.monotonic() + (SECONDS if seconds is None else seconds)
+    _turn.has_evaluated = False
     try:
         yield
     finally:

@@ -91,7 +91,7 @@ class Provenance:
 def patches_of(device: Device) -> list[SlicePatch]:
     """List the patches that apply to a device, in the order in which they win."""
     change = device.slice.change
-    return [] if change is None else [patch for patch, mask in change.patches if mask >> device.position & 1]
+    return [] if change is None else change.patches_of(device.position)
 
 
 def patches_applied(slices: Iterable[PublishedSlice]) -> list[SlicePatch]:

@@ -57,8 +57,6 @@ _BEST_ALTERNATIVE = 8
 _SECONDS_FOR_DEFECTS = 0.2
 # A search looks at the clock after so many steps.
 _STEPS = 256
-# After so many seconds of evaluating selectors, other tasks have their turn.
-_TURN = 0.02
 
 # What the result of a search depends on: the pools of the node, and what is allocated in each.
 _Basis = list[tuple[PoolView, object]]
@@ -176,7 +174,7 @@ class DeviceSearches:
     def look_ahead(self) -> bool:
         """Evaluate patches on a pool that has changed, for one turn; False when there is none left."""
         try:
-            with turn(_TURN):
+            with turn():
                 return self.snapshot.slices.look_ahead()
         except TurnOver:
             return True
@@ -213,7 +211,7 @@ class DeviceSearches:
     def holds(self, basis: _Basis, node: NodeInfo) -> bool:
         """Tell whether a search on this node still depends on the same; not if it takes longer than a turn to know."""
         try:
-            with turn(_TURN):
+            with turn():
                 return _is_same(basis, self.basis(node))
         except TurnOver:
             return False
@@ -282,7 +280,7 @@ class DeviceSearch:
         """Return what a search depends on; patches may have to be evaluated for that. Raises ``SchedulingFailed``."""
         while True:
             try:
-                with turn(_TURN):
+                with turn():
                     return self._shared.basis(node)
             except TurnOver:
                 await self._after_turn(node.name, deadline)
@@ -302,7 +300,7 @@ class DeviceSearch:
         while True:
             node = cluster.get(name)
             try:
-                with turn(_TURN):
+                with turn():
                     return self._known.suspects.judge(pod, name, None if node is None else self._shared.node(node))
             except TurnOver:
                 await self._after_turn(name, deadline)
@@ -350,10 +348,10 @@ class DeviceSearch:
     ) -> Allocated | Rejection | None:
         """Ask the allocator; None when the devices changed while it was looking, or selectors take longer."""
         try:
-            with turn(_TURN):
+            with turn():
                 solution = pod.known_answer(self._shared.node(node))
             if isinstance(solution, Unknown):
-                with turn(_TURN):
+                with turn():
                     search = pod.search(self._shared.node(node), Limits(deadline=deadline))
                 while (found := _walked(search)) is None:
                     await self._pace.step()
@@ -390,7 +388,7 @@ def _timed_out(node: str) -> SchedulingFailed:
 
 
 def _walked(search: Search) -> bool | None:
-    with turn(_TURN):
+    with turn():
         return search.walk(_STEPS)
 
 

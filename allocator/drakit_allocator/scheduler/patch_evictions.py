@@ -26,8 +26,6 @@ from drakit_client.work_queue import NotYet
 
 # Changes of devices within so many seconds are looked at together.
 _TOGETHER = 0.02
-# After so many seconds of evaluating selectors, other tasks have their turn.
-_TURN = 0.02
 
 
 class PatchEvictions:
@@ -95,15 +93,14 @@ class PatchEvictions:
         published, position = self._device(result)
         if published is None or published.change is None:
             return
-        for patch, mask in published.change.patches:
-            if mask >> position & 1:
-                yield from ({"timeAdded": taints_since(patch.obj), **taint} for taint in patch.taints)
+        for patch in published.change.patches_of(position):
+            yield from ({"timeAdded": taints_since(patch.obj), **taint} for taint in patch.taints)
 
     def _device(self, result: DeviceRequestAllocationResult) -> tuple[PublishedSlice | None, int]:
         """Find a device as patches make it look. Raises ``NotYet`` while that takes longer than a turn."""
         found = self._snapshot.slices.devices((result["driver"], result["pool"]), result["device"])
         try:
-            with turn(_TURN):
+            with turn():
                 return next(found, (None, 0))
         except TurnOver:
             raise NotYet(f"patches of pool {result['driver']}/{result['pool']} are being evaluated") from None

@@ -88,6 +88,7 @@ class Scheduler:
         gates = gates or FeatureGates()
         self.counters = Counters()
         self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
+        self._reports = Reports(connection, name)
         self.state = State(
             name,
             gates,
@@ -95,12 +96,11 @@ class Scheduler:
             filter_timeout,
             compat,
             self._objection,
-            failed=lambda fault: self._reports.patch_fault(fault),
+            failed=self._reports.patch_fault,
         )
         self._connection = connection
         self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
         self._follows_patches = gates.enabled(PATCHES_GATE)
-        self._reports = Reports(connection, name)
         self._fence = Fence(connection, self.lease, self.state.claims, self._reports.unfenced)
         self._binder = Binder(connection, self.state.claims, self.lease)
         self._bindings: set[asyncio.Task[None]] = set()
