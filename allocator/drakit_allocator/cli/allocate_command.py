@@ -8,6 +8,7 @@ import click
 
 from drakit_allocator.cli.compat_option import compat_option
 from drakit_allocator.cli.interruption import ended_by_ctrl_c
+from drakit_client.processes.files_option import files_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,14 +31,7 @@ class UnusableFiles(click.ClickException):
 
 
 @click.command()
-@click.option(
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    help="YAML or JSON file, directory of such, or '-' for standard input; repeat for more.",
-)
+@files_option("YAML or JSON file, directory of such, or '-' for standard input; repeat for more.")
 @click.option("--explain", is_flag=True, help="Say why, where something does not fit, and what would help.")
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only on this node; repeat for more.")
 @click.option("--pod", "pods", multiple=True, metavar="[NAMESPACE/]NAME", help="Only for this pod; repeat for more.")

@@ -10,6 +10,7 @@ import click
 from drakit_allocator.cli.allocate_command import UnusableFiles, gates_of
 from drakit_allocator.cli.cluster_reading import Options, cluster_errors, cluster_options, connected
 from drakit_client.processes.ending_signals import run_until_told
+from drakit_client.processes.files_option import files_option
 
 if TYPE_CHECKING:
     from drakit_allocator.explanation import Inventory
@@ -37,14 +38,7 @@ def _repeated(name: str, destination: str, metavar: str, help_text: str) -> Call
 
 
 @get.command()
-@click.option(
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    help="Instead of a cluster: YAML or JSON file, directory of such, or '-'; repeat for more.",
-)
+@files_option("Instead of a cluster: YAML or JSON file, directory of such, or '-'; repeat for more.")
 @click.option("--patched", "is_patched", is_flag=True, help="As a scheduler sees them that follows patches.")
 @_repeated("--driver", "drivers", "NAME", "Only devices of this driver")
 @_repeated("--pool", "pools", "NAME", "Only devices in pools of this name")

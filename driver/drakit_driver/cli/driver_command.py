@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drakit_client.processes.files_option import files_option
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 from drakit_client.processes.output_option import Format, output_option
 from drakit_client.processes.text_columns import aligned
@@ -88,14 +89,7 @@ class _SlicesOptions(DriverOptions):
 @click.option(
     "--sizes", is_flag=True, help="Show bytes in etcd, before and after flattening; instead of, or beside, -o."
 )
-@click.option(
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    help="File or directory with ResourceSlicePatches, or '-': show devices as these patches make them look.",
-)
+@files_option("File or directory with ResourceSlicePatches, or '-': show devices as these patches make them look.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format of the List. [default: yaml]")
 def slices(**given: Any) -> None:
     """Print the ResourceSlices that would be published, as a List.
