@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,31 +60,32 @@ class FollowedDevices:
     async def _follow(self, kubeconfig: Path) -> None:
         async with await Connection.from_kubeconfig(kubeconfig, user_agent="drakit-e2e") as connection:
             own = f"spec.driver={self.driver}"
-            slices = Reflector(connection, RESOURCE_SLICES, field_selector=own, on_change=[self._on_slice])
-            patches = Reflector(connection, RESOURCE_SLICE_PATCHES, on_change=[self._on_patch])
+            seen = self._snapshot
+            on_slice = self._into(self._slices, seen.put_slice, seen.remove_slice)
+            on_patch = self._into(self._patches, seen.put_patch, seen.remove_patch)
+            slices = Reflector(connection, RESOURCE_SLICES, field_selector=own, on_change=[on_slice])
+            patches = Reflector(connection, RESOURCE_SLICE_PATCHES, on_change=[on_patch])
             async with asyncio.TaskGroup() as tasks:
                 for one in (slices, patches):
                     tasks.create_task(one.run())
                     await one.synced()
                 self._ready.set()
 
-    def _on_slice(self, old: Object | None, new: Object | None) -> None:
-        if new is not None:
-            self._slices[new["metadata"]["name"]] = new
-            self._snapshot.put_slice(new)
-        elif old is not None:
-            del self._slices[old["metadata"]["name"]]
-            self._snapshot.remove_slice(old["metadata"]["name"])
-        self._compare()
+    def _into(
+        self, objects: dict[str, Object], put: Callable[[Object], None], remove: Callable[[str], None]
+    ) -> Callable[[Object | None, Object | None], None]:
+        """Make a handler that takes each change in on both sides, and compares them."""
 
-    def _on_patch(self, old: Object | None, new: Object | None) -> None:
-        if new is not None:
-            self._patches[new["metadata"]["name"]] = new
-            self._snapshot.put_patch(new)
-        elif old is not None:
-            del self._patches[old["metadata"]["name"]]
-            self._snapshot.remove_patch(old["metadata"]["name"])
-        self._compare()
+        def changed(old: Object | None, new: Object | None) -> None:
+            if new is not None:
+                objects[new["metadata"]["name"]] = new
+                put(new)
+            elif old is not None:
+                del objects[old["metadata"]["name"]]
+                remove(old["metadata"]["name"])
+            self._compare()
+
+        return changed
 
     def _compare(self) -> None:
         wanted = merged_devices([*self._slices.values()], [*self._patches.values()], [])

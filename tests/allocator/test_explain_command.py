@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from drakit_allocator.cli.explain_command import explain
+from drakit_allocator.installation import until_served
 from drakit_api.kubernetes_objects import Object
 from drakit_api.slice_patches import definition
 from drakit_client.connection import Connection
-from drakit_client.errors import NotFound
 from drakit_client.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEVICE_CLASSES,
@@ -30,6 +29,7 @@ from drakit_client.resources import (
 )
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_kind.cli.drakit_command import main
+from tests.allocator import kubeconfigs
 
 _DRIVER = "gpu.example.com"
 
@@ -40,16 +40,7 @@ class _Cluster:
     def __init__(self, server: Server, api: Connection, kubeconfig: Path) -> None:
         self.api = api
         self._kubeconfig = kubeconfig
-        context = {"cluster": "c", "user": "u", "namespace": "team"}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "x",
-            "contexts": [{"name": "x", "context": context}],
-            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-            "users": [{"name": "u", "user": {"token": server.token}}],
-        }
-        kubeconfig.write_text(yaml.safe_dump(config))
+        kubeconfigs.write(kubeconfig, server.url, server.token, namespace="team")
 
     async def explain(self, *arguments: str) -> Result:
         command = [*arguments, "--kubeconfig", str(self._kubeconfig)]
@@ -149,14 +140,7 @@ async def test_taint_rules_count(cluster: _Cluster) -> None:
 async def _serve_patches(api: Connection) -> None:
     """Let the server serve ResourceSlicePatch, and wait until it does."""
     await api.create(CUSTOM_RESOURCE_DEFINITIONS, definition.definition())
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                await api.list(RESOURCE_SLICE_PATCHES)
-            except NotFound:
-                await asyncio.sleep(0)  # the server has its turn
-            else:
-                return
+    await until_served(api, definition.definition(), 10)
 
 
 async def test_patches_count_with_their_gate(cluster: _Cluster) -> None:
@@ -357,14 +341,7 @@ async def test_a_cluster_that_serves_nothing_newer(tmp_path: Path, version: str)
 
 
 def test_a_cluster_that_is_away(tmp_path: Path) -> None:
-    config = {
-        "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-    }
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(yaml.safe_dump(config))
+    kubeconfig = kubeconfigs.write(tmp_path / "kubeconfig", "http://127.0.0.1:1", "t")
     result = CliRunner().invoke(explain, ["claim", "x", "--kubeconfig", str(kubeconfig)])
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: http://127.0.0.1:1: Cannot connect to host")

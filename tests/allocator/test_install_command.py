@@ -21,25 +21,13 @@ from drakit_client.resources import CLUSTER_ROLES, CUSTOM_RESOURCE_DEFINITIONS, 
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.identity.users import User
 from drakit_kind.cli.drakit_command import main
+from tests.allocator import kubeconfigs
 
 _NAME = "resourceslicepatches.resource.drakit.dev"
 _DEFINITION = f"customresourcedefinition.apiextensions.k8s.io/{_NAME}"
 _ROLES = "clusterrole.rbac.authorization.k8s.io/"
 _PATCH: Object = {"metadata": {"name": "p"}, "spec": {"devices": {}}}
 Install = Callable[..., Coroutine[Any, Any, Result]]
-
-
-def _kubeconfig(path: Path, server: str, token: str) -> Path:
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {"token": token}}],
-    }
-    path.write_text(yaml.safe_dump(config))
-    return path
 
 
 def _invoked(*arguments: str, **options: Any) -> Result:
@@ -49,7 +37,7 @@ def _invoked(*arguments: str, **options: Any) -> Result:
 @asynccontextmanager
 async def _cluster(tmp_path: Path, **config: Any) -> AsyncIterator[tuple[Connection, Install]]:
     async with Server(ServerConfig(**config)) as server, Connection(server.url, token=server.token) as api:
-        file = str(_kubeconfig(tmp_path / "kubeconfig", server.url, server.token))
+        file = str(kubeconfigs.write(tmp_path / "kubeconfig", server.url, server.token))
 
         async def run(*arguments: str, **options: Any) -> Result:
             return await asyncio.to_thread(_invoked, "--kubeconfig", file, *arguments, **options)
@@ -215,7 +203,7 @@ def test_wrong_use_is_refused_with_the_way_out(arguments: list[str], complaint: 
 
 
 def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    result = _invoked("--kubeconfig", str(_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1", "t")))
+    result = _invoked("--kubeconfig", str(kubeconfigs.write(tmp_path / "kubeconfig", "http://127.0.0.1:1", "t")))
     assert "http://127.0.0.1:1 does not answer" in result.output
     assert "name another cluster with --kubeconfig or --context" in result.output
 

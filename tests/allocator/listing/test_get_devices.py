@@ -15,10 +15,11 @@ import yaml
 from click.testing import CliRunner, Result
 
 from drakit_allocator.cli.get_command import get
+from drakit_allocator.installation import until_served
 from drakit_api.features import PATCHES_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
+from drakit_api.slice_patches import definition
 from drakit_client.connection import Connection
-from drakit_client.errors import NotFound
 from drakit_client.resources import (
     DEVICE_TAINT_RULES,
     NODES,
@@ -26,6 +27,7 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
 )
 from drakit_embedded.apiserver import Server, ServerConfig
+from tests.allocator import kubeconfigs
 
 _GPU, _NIC = "gpu.example.com", "nic.example.com"
 _FAN = {"key": "example.com/fan", "value": "broken", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}
@@ -294,13 +296,7 @@ class _Cluster:
     def __init__(self, server: Server, api: Connection, kubeconfig: Path) -> None:
         self.api = api
         self._kubeconfig = kubeconfig
-        config = {
-            "current-context": "x",
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-            "users": [{"name": "u", "user": {"token": server.token}}],
-        }
-        kubeconfig.write_text(yaml.safe_dump(config))
+        kubeconfigs.write(kubeconfig, server.url, server.token)
 
     async def get(self, *options: str) -> Result:
         command = ["devices", "--kubeconfig", str(self._kubeconfig), *options]
@@ -329,20 +325,9 @@ async def test_devices_of_a_cluster_that_has_no_patches(tmp_path: Path) -> None:
         assert unknown.stderr == "Error: there is no ResourceSlicePatch x; there is no ResourceSlicePatch at all\n"
 
 
-async def _is_served(api: Connection) -> None:
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                await api.list(RESOURCE_SLICE_PATCHES)
-            except NotFound:
-                await asyncio.sleep(0)  # the server has its turn
-            else:
-                return
-
-
 async def test_devices_of_a_cluster_with_patches(tmp_path: Path) -> None:
     async with _running(tmp_path, FeatureGates(overrides={PATCHES_GATE: True})) as cluster:
-        await _is_served(cluster.api)
+        await until_served(cluster.api, definition.definition(), 10)
         await cluster.api.create(RESOURCE_SLICE_PATCHES, _RETIRED)
         rule = {"metadata": {"name": "ours"}, "spec": {"deviceSelector": {"device": "gpu-1"}, "taint": _FAN}}
         await cluster.api.create(DEVICE_TAINT_RULES, rule)

@@ -22,6 +22,7 @@ from drakit_client.errors import NotFound
 from drakit_client.resources import DEPLOYMENTS, SECRETS, SERVICES, VALIDATING_WEBHOOKS
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_kind.cli.drakit_command import main
+from tests.allocator import kubeconfigs
 
 
 def _named(kind: str, objects: list[Object]) -> Object:
@@ -75,14 +76,7 @@ def test_a_certificate_that_is_there_is_kept() -> None:
 @pytest.mark.slow
 async def test_it_is_installed_kept_and_removed(tmp_path: Path) -> None:
     async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as api:
-        config = {
-            "current-context": "x",
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-            "users": [{"name": "u", "user": {"token": server.token}}],
-        }
-        file = tmp_path / "kubeconfig"
-        file.write_text(yaml.safe_dump(config))
+        file = kubeconfigs.write(tmp_path / "kubeconfig", server.url, server.token)
 
         async def run(*arguments: str) -> Result:
             command = ["install", "patches", "--kubeconfig", str(file), *arguments]

@@ -13,7 +13,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from drakit_allocator.webhook.configuration import BY_URL
@@ -26,6 +25,7 @@ from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import RESOURCE_SLICE_PATCHES, VALIDATING_WEBHOOKS
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_kind.cli.drakit_command import main
+from tests.allocator import kubeconfigs
 
 _GATES = FeatureGates(overrides={PATCHES_GATE: True})
 _BOUND = 60.0
@@ -40,16 +40,7 @@ def _patch(expression: str, name: str = "p") -> Object:
 async def _cluster(tmp_path: Path) -> AsyncIterator[tuple[Connection, str]]:
     """An API server that has patches, and a kubeconfig for it."""
     async with Server(ServerConfig(gates=_GATES)) as server, Connection(server.url, token=server.token) as api:
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "x",
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-            "users": [{"name": "u", "user": {"token": server.token}}],
-        }
-        file = tmp_path / "kubeconfig"
-        file.write_text(yaml.safe_dump(config))
+        file = kubeconfigs.write(tmp_path / "kubeconfig", server.url, server.token)
         yield api, str(file)
 
 
