@@ -587,6 +587,25 @@ def test_the_least_remedy_of_all_nodes_is_the_best() -> None:
     assert explanation_text(explanation).endswith("\nLeast that would help: release team/c; then it fits on node-2.\n")
 
 
+@pytest.mark.parametrize(
+    "near",
+    [
+        pytest.param(_attributes(profile="small"), id="its driver is the wanted one"),
+        pytest.param({**_attributes(profile="large"), "taints": [_TAINT]}, id="all is as wanted, but it is tainted"),
+    ],
+)
+def test_of_many_nodes_those_are_described_that_come_closest(near: Object) -> None:
+    wanted = _slice("wanted", pool="wanted", nodeName="node-5", devices=[{"name": "d", **near}])
+    others = [_slice(f"s-{n}", pool=f"p-{n}", nodeName=f"node-{n}", devices=[{"name": "d"}]) for n in range(1, 5)]
+    for other in others:
+        other["spec"]["driver"] = "other.example.com"
+    inventory = Inventory.of(Features.from_gates(FeatureGates()), slices=[*others, wanted], classes=_CLASSES)
+    nodes = [{"metadata": {"name": f"node-{number}"}} for number in range(1, 6)]
+    text = explanation_text(explain([_claim(_request("r", _PROFILE))], nodes, inventory))
+    assert "\nnode-5: does not fit\n" in text
+    assert "\nnode-3, node-4: request r: " in text
+
+
 def test_when_time_is_up_it_says_what_was_left_out() -> None:
     devices = [{"name": f"d{number}"} for number in range(3)]
     inventory = Inventory.of(Features(), slices=[_slice(devices=devices)], classes=_CLASSES)
