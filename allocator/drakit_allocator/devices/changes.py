@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from drakit_allocator.devices.columns import AttributeValue, Column, remember
@@ -21,7 +20,7 @@ class Changed:
     ``patches``: the ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
     """
 
-    __slots__ = ("__weakref__", "_columns", "_in_order", "added_taints", "patches", "schema", "traits")
+    __slots__ = ("__weakref__", "_columns", "_places", "added_taints", "patches", "schema", "traits")
 
     def __init__(
         self,
@@ -34,7 +33,7 @@ class Changed:
         """Change slices with the schema ``before``."""
         arrangement = _arrangement_of(before, columns, capacities_of(traits).has_problem)
         self.schema = arrangement.schema
-        self._in_order = arrangement.in_order
+        self._places = arrangement.places
         self._columns = tuple([column for column in columns.values() if column is not None])
         self.traits = traits
         self.added_taints = added_taints
@@ -44,16 +43,20 @@ class Changed:
         """List the patches that apply to the device at a position, in the order in which they win."""
         return [patch for patch, mask in self.patches if mask >> position & 1]
 
-    def columns(self, published: Attributes) -> Attributes:
-        """Return the columns of a slice that has published these."""
-        return self._in_order(published + self._columns)
+    def columns_at(self, published: Attributes, positions: Iterable[int]) -> list[Column[AttributeValue | None]]:
+        """Return the columns at positions of the schema's names, for a slice that has published these columns."""
+        places, new = self._places, self._columns
+        return [published[place] if (place := places[position]) >= 0 else new[place] for position in positions]
 
 
 class _Arrangement(NamedTuple):
-    """The schema of slices that get new columns, and what puts published columns and new ones in its order."""
+    """The schema of slices that get new columns; for each of its names, the place among published columns.
+
+    Places of new columns are negative: they count from the end of these.
+    """
 
     schema: SliceSchema
-    in_order: Callable[[Attributes], Attributes]
+    places: tuple[int, ...]
 
 
 def _arrangement_of(before: SliceSchema, columns: NewColumns, capacity_is_spoiled: bool) -> _Arrangement:
@@ -71,13 +74,7 @@ def _arrangement_of(before: SliceSchema, columns: NewColumns, capacity_is_spoile
 def _arrangement(before: SliceSchema, new: Sequence[str], changed: frozenset[str], spoiled: Spoiled) -> _Arrangement:
     left = [name for name in before.names if name not in changed or name in new]
     names = tuple(dict.fromkeys([*left, *sorted(new)]))
-    # New columns stand behind those that are published.
-    places = {**before.positions, **{name: len(before.names) + number for number, name in enumerate(new)}}
-    order = [places[name] for name in names]
-    in_order: Callable[[Attributes], Attributes] = itemgetter(*order) if len(order) > 1 else _picking(order)
-    return _Arrangement(slice_schema(before.driver, names, spoiled, before.size), in_order)
-
-
-def _picking(places: Sequence[int]) -> Callable[[Attributes], Attributes]:
-    """Return what takes the columns at these places; ``itemgetter`` does so where there are several, and faster."""
-    return lambda columns: tuple([columns[place] for place in places])
+    places = {**before.positions, **{name: number - len(new) for number, name in enumerate(new)}}
+    return _Arrangement(
+        slice_schema(before.driver, names, spoiled, before.size), tuple([places[name] for name in names])
+    )

@@ -6,19 +6,20 @@ for one that it takes.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.devices.capacity import Limits
 from drakit_allocator.devices.changes import Attributes, Changed
-from drakit_allocator.devices.columns import AttributeValue, Column, attribute_of, column_of
-from drakit_allocator.devices.counters import Consumption, Layout, Needs, PublishedCounters, counters_of
+from drakit_allocator.devices.columns import AttributeValue, Column
+from drakit_allocator.devices.counters import Consumption, Layout, Needs, PublishedCounters
+from drakit_allocator.devices.publications import PoolID as PoolID
+from drakit_allocator.devices.publications import Publication, attributes_of
 from drakit_allocator.devices.schemas import SliceSchema, Spoiled, slice_schema
 from drakit_allocator.devices.traits import Traits, capacities_of, traits_of
 
 DeviceID = tuple[str, str, str]  # driver, pool, device
-PoolID = tuple[str, str]  # driver, pool
+_NO_TAINTS: Mapping[int, tuple[Mapping[str, Any], ...]] = {}
 
 
 class DeviceContent:
@@ -115,61 +116,104 @@ def node_selection(spec: Mapping[str, Any]) -> tuple[str | None, bool, Mapping[s
 
 
 class PublishedSlice:
-    """A ResourceSlice, read once. Compared by identity: a changed slice is a new object."""
+    """A ResourceSlice, read once. Compared by identity: a changed slice is a new object.
 
-    __slots__ = (
-        "_devices",
-        "added_taints",
-        "change",
-        "columns",
-        "counters",
-        "generation",
-        "is_selected_per_device",
-        "name",
-        "names",
-        "node_name",
-        "pool",
-        "schema",
-        "skip_node_operations",
-        "slice_count",
-        "spec",
-        "traits",
-        "uses_compatibility_groups",
-    )
+    ``change`` is what administrators have made of it; None if it is as published.
+    """
+
+    __slots__ = ("_devices", "_publication", "change", "schema", "traits")
 
     def __init__(self, resource_slice: Mapping[str, Any], *, hides_sharing: bool = False) -> None:
-        spec = resource_slice["spec"]
-        pool = spec["pool"]
-        self.name: str = resource_slice["metadata"].get("name", "")
-        self.pool: PoolID = (sys.intern(spec["driver"]), sys.intern(pool["name"]))
-        self.generation: int = pool.get("generation", 0)
-        self.slice_count: int = pool.get("resourceSliceCount", 0)
-        self.node_name: str = spec.get("nodeName") or ""
-        self.skip_node_operations: tuple[str, ...] = tuple(spec.get("skipNodeOperations") or ())
-        self.is_selected_per_device = bool(spec.get("perDeviceNodeSelection"))
-        self.spec: Mapping[str, Any] = {key: value for key, value in spec.items() if key not in _READ}
-        self.counters: PublishedCounters = counters_of(spec.get("sharedCounters") or ())
-        devices: Sequence[Mapping[str, Any]] = spec.get("devices") or ()
-        self.names: Column[str] = column_of(tuple([sys.intern(device["name"]) for device in devices]))
+        devices: Sequence[Mapping[str, Any]] = resource_slice["spec"].get("devices") or ()
         self.traits: Column[Traits] = traits_of(devices, hides_sharing=hides_sharing)
-        attributes = _attributes(devices)
+        attributes = attributes_of(devices)
+        self._publication = Publication(resource_slice, self.traits, tuple(attributes.values()))
         spoiled = Spoiled(
             tuple([name for name, column in attributes.items() if column.has_problem]),
             capacities_of(self.traits).has_problem,
         )
         self.schema: SliceSchema = slice_schema(self.pool[0], tuple(attributes), spoiled, len(devices))
-        self.columns: Attributes = tuple(attributes.values())  # in the order of the schema's names
-        self.uses_compatibility_groups = _uses_groups(self.traits)
-        self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position
-        self.change: Changed | None = None  # what administrators have made of it, if this is not as published
+        self.change: Changed | None = None
         self._devices: dict[int, Device] | None = None  # those that somebody has asked for
 
     def __len__(self) -> int:
-        return len(self.names.values)
+        return self.schema.size
 
     def __bool__(self) -> bool:
         """Return True: one without devices is a slice as well."""
         return True
+
+    @property
+    def name(self) -> str:
+        """Its name in the API."""
+        return self._publication.name
+
+    @property
+    def pool(self) -> PoolID:
+        """The pool that it belongs to."""
+        return self._publication.pool
+
+    @property
+    def names(self) -> Column[str]:
+        """The names of its devices."""
+        return self._publication.names
+
+    @property
+    def node_name(self) -> str:
+        """The node that it is for, as far as it names one."""
+        return self._publication.node_name
+
+    @property
+    def generation(self) -> int:
+        """The generation of its pool."""
+        return self._publication.generation
+
+    @property
+    def slice_count(self) -> int:
+        """How many slices its pool has in this generation."""
+        return self._publication.slice_count
+
+    @property
+    def is_selected_per_device(self) -> bool:
+        """Whether its devices say for which nodes they are."""
+        return self._publication.is_selected_per_device
+
+    @property
+    def skip_node_operations(self) -> tuple[str, ...]:
+        """The operations that kubelets are to leave out."""
+        return self._publication.skip_node_operations
+
+    @property
+    def uses_compatibility_groups(self) -> bool:
+        """Whether any device names compatibility groups."""
+        return self._publication.uses_compatibility_groups
+
+    @property
+    def counters(self) -> PublishedCounters:
+        """Its counter sets."""
+        return self._publication.counters
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What else its spec says, such as its node selector."""
+        return self._publication.spec
+
+    @property
+    def columns(self) -> Attributes:
+        """The attributes in the order of the schema's names."""
+        return tuple(self.columns_at(range(len(self.schema.names))))
+
+    def columns_at(self, positions: Iterable[int]) -> list[Column[AttributeValue | None]]:
+        """Return the attributes at positions of the schema's names."""
+        published = self._publication.columns
+        if self.change is None:
+            return [published[position] for position in positions]
+        return self.change.columns_at(published, positions)
+
+    @property
+    def added_taints(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
+        """The taints that administrators give to its devices, by position."""
+        return _NO_TAINTS if self.change is None else self.change.added_taints
 
     def device(self, position: int) -> Device:
         """Return the device at a position of the slice."""
@@ -183,27 +227,17 @@ class PublishedSlice:
     def column(self, name: str) -> Column[AttributeValue | None] | None:
         """Return the values of the attribute published under exactly this name; None if no device has one."""
         position = self.schema.positions.get(name)
-        return None if position is None else self.columns[position]
+        return None if position is None else self.columns_at((position,))[0]
 
     def changed(self, change: Changed) -> PublishedSlice:
-        """Return the slice as it looks with a change; all else is shared."""
+        """Return the slice as it looks with a change; all else is shared.
+
+        A patch may change thousands of slices at once, of which few are looked at closely.
+        """
         other = object.__new__(PublishedSlice)
-        # One by one: a patch may change thousands of slices at once.
-        other.counters = self.counters
-        other.generation = self.generation
-        other.is_selected_per_device = self.is_selected_per_device
-        other.name = self.name
-        other.names = self.names
-        other.node_name = self.node_name
-        other.pool = self.pool
-        other.skip_node_operations = self.skip_node_operations
-        other.slice_count = self.slice_count
-        other.spec = self.spec
-        other.uses_compatibility_groups = self.uses_compatibility_groups
+        other._publication = self._publication
         other.schema = change.schema
-        other.columns = change.columns(self.columns)
         other.traits = change.traits
-        other.added_taints = change.added_taints
         other.change = change
         other._devices = None
         return other
@@ -212,26 +246,3 @@ class PublishedSlice:
     def devices(self) -> tuple[Device, ...]:
         """All of its devices."""
         return tuple(map(self.device, range(len(self))))
-
-
-# Fields of a slice's spec that are kept elsewhere, in another form.
-_READ = frozenset({"devices", "driver", "pool", "sharedCounters"})
-
-
-def _attributes(devices: Sequence[Mapping[str, Any]]) -> dict[str, Column[AttributeValue | None]]:
-    columns: dict[str, list[AttributeValue | None]] = {}
-    for position, device in enumerate(devices):
-        for name, published in (device.get("attributes") or {}).items():
-            column = columns.get(name)
-            if column is None:
-                column = columns[sys.intern(name)] = [None] * len(devices)
-            column[position] = attribute_of(published)
-    return {name: column_of(tuple(column)) for name, column in columns.items()}
-
-
-def _uses_groups(traits: Column[Traits]) -> bool:
-    found: bool | None = traits.memory.get("uses groups")
-    if found is None:
-        found = any(entry.compatibility_groups for one in traits.values for entry in one.consumption)
-        traits.memory["uses groups"] = found
-    return found

@@ -143,13 +143,13 @@ class _Plan:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
-        self.reads = tuple([(number, position) for number, part in enumerate(parts) for position in part.positions])
+        self.reads = tuple([part.positions for part in parts])
         self.reads_capacity = any(part.reads_capacity for part in parts)
         # By what is read: numbers of columns, which are never used twice. Pools hold them, not their numbers.
         self.found: OneOfEach[Hashable, PoolSelection] = OneOfEach()
 
 
-Reads = tuple[tuple[int, int], ...]  # numbers of slices, and positions of attributes
+Reads = tuple[tuple[int, ...], ...]  # positions of attributes, for each slice
 
 
 class Schema:
@@ -180,13 +180,13 @@ def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
 
 def new_selection(published: PublishedSlice, part: Part, among: int) -> Selection:
     """Return the devices ``among`` those of a slice that satisfy the expressions of ``part``; nobody remembers it."""
-    columns = {name: published.columns[place] for name, place in zip(part.names, part.positions, strict=True)}
+    columns = dict(zip(part.names, published.columns_at(part.positions), strict=True))
     return Selection(part.readings, columns, capacities_of(published.traits) if part.reads_capacity else None, among)
 
 
 def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: Part, among: int) -> Selection:
     """Return a slice's devices that satisfy the expressions; shared with all slices that are alike in what is read."""
-    columns = [published.columns[place] for place in part.positions]
+    columns = published.columns_at(part.positions)
     capacities = capacities_of(published.traits)
     # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
     # crowd the memory of those that many have.
@@ -201,10 +201,11 @@ def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: Pa
 class PoolSelection:
     """The selections of some slices, one after the other."""
 
-    __slots__ = ("__weakref__", "_parts", "mask")
+    __slots__ = ("__weakref__", "_is_decided", "_parts", "mask")
 
     def __init__(self, slices: Iterable[PublishedSlice], expressions: tuple[str, ...], plan: _Plan, among: int) -> None:
         self.mask = 0  # once it is clean
+        self._is_decided = False
         self._parts: list[tuple[int, Selection]] = []
         start = 0
         for one, part in zip(slices, plan.parts, strict=True):
@@ -214,12 +215,13 @@ class PoolSelection:
 
     def is_clean(self) -> bool:
         """Decide on all devices; False as soon as an expression fails on one of them."""
-        if self.mask:
+        if self._is_decided:
             return True
         if not all(part.is_clean() for _, part in self._parts):
             return False
         for start, part in self._parts:
             self.mask |= part.mask << start
+        self._is_decided = True
         return True
 
     def visit(self) -> Iterator[tuple[int, Fault | None]]:
@@ -251,7 +253,8 @@ class PoolSelections:
         plan = self._schema.plan(expressions)
         reads, numbers = self._numbers
         if reads is not plan.reads and reads != plan.reads:
-            numbers = tuple([self._slices[number].columns[position].number for number, position in plan.reads])
+            read = [one.columns_at(positions) for one, positions in zip(self._slices, plan.reads, strict=True)]
+            numbers = tuple([column.number for columns in read for column in columns])
             self._numbers = plan.reads, numbers
         key = (numbers, self._capacities.number if plan.reads_capacity else 0, self._among)
         found = plan.found.get(key)

@@ -38,18 +38,25 @@ class Table:
             self.names = before.names
             self.traits = before.traits if is_same else _joined(traits)
             self.starts = before.starts
-        self.devices: Sequence[Device] = _Devices(slices, self.starts)
-        # The taints that administrators give to devices.
-        self.added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {
-            start + position: taints
-            for one, start in zip(slices, self.starts, strict=False)
-            if one.added_taints
-            for position, taints in one.added_taints.items()
-        }
 
     def relaid(self, slices: Sequence[PublishedSlice]) -> Table:
         """Return the table of the same slices as administrators make them look now."""
         return Table(slices, self)
+
+    @cached_property
+    def devices(self) -> Sequence[Device]:
+        """All devices, each made when it is asked for."""
+        return _Devices(self.slices, self.starts)
+
+    @cached_property
+    def added_taints(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
+        """The taints that administrators give to devices."""
+        return {
+            start + position: taints
+            for one, start in zip(self.slices, self.starts, strict=False)
+            if one.added_taints
+            for position, taints in one.added_taints.items()
+        }
 
     @cached_property
     def attribute_names(self) -> tuple[str, ...]:

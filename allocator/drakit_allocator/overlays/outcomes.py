@@ -7,8 +7,8 @@ that it is about.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from drakit_allocator.devices.changes import Changed, NewColumns
 from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, column_of, remember, union
@@ -19,11 +19,28 @@ from drakit_allocator.overlays.statements import Statement
 from drakit_api.objects.device_attributes import published_names
 
 # A statement, and the devices that it is about, as bits; in the order of precedence.
-Masks = Sequence[tuple[Statement, int]]
+Masks = tuple[tuple[Statement, int], ...]
 # What is to become of an attribute: a value, or None, for devices that nobody of higher precedence speaks about.
 _Voices = tuple[tuple[AttributeValue | None, int], ...]
 
 _numbers = itertools.count(1)
+
+
+class Restated(NamedTuple):
+    """What statements that come or go speak of: these attributes, and whether of capacities, and of taints."""
+
+    attributes: frozenset[str] = frozenset()
+    capacity: bool = False
+    taints: bool = False
+
+    @staticmethod
+    def by(statements: Collection[Statement]) -> Restated:
+        """Gather what some statements speak of."""
+        attributes = frozenset(itertools.chain.from_iterable(one.attributes for one in statements))
+        return Restated(attributes, any(one.capacity for one in statements), any(one.taints for one in statements))
+
+
+_NOTHING = Restated()
 
 
 class Outcome:
@@ -36,52 +53,72 @@ class Outcome:
     __slots__ = ("__weakref__", "change", "columns", "masks", "number", "touched")
 
     def __init__(
-        self, published: PublishedSlice, masks: Masks, columns: Mapping[str, _NewColumns], touched: Iterable[int]
+        self,
+        published: PublishedSlice,
+        masks: Masks,
+        columns: Mapping[str, _NewColumns],
+        touched: tuple[int, ...],
+        before: Outcome | None,
+        restated: Restated,
     ) -> None:
         self.number = next(_numbers)
-        self.masks = dict(masks)
+        self.masks = masks
         self.columns = columns  # by fully qualified name
-        self.touched = frozenset(touched)
+        self.touched = touched
         self.change: Changed | None = None
         if not all(one.is_idle for one, _ in masks):
             patches = tuple([(one.patch, mask) for one, mask in masks if one.patch is not None and not one.is_idle])
             new = {name: column for one in columns.values() for name, column in one.columns.items()}
-            self.change = Changed(published.schema, new, _traits(published, masks), _taints(masks), patches)
+            earlier = None if before is None else before.change
+            traits = _traits(published, masks) if earlier is None or restated.capacity else earlier.traits
+            taints = _taints(masks) if earlier is None or restated.taints else earlier.added_taints
+            self.change = Changed(published.schema, new, traits, taints, patches)
 
 
 _OUTCOMES: OneOfEach[Hashable, Outcome] = OneOfEach()
 
 
 def outcome_of(
-    published: PublishedSlice, masks: Masks, before: Outcome | None = None, restated: frozenset[str] = frozenset()
+    published: PublishedSlice, masks: Masks, before: Outcome | None = None, restated: Restated = _NOTHING
 ) -> Outcome:
     """Return what statements make of a slice, given those that select devices; one object where it is the same.
 
-    ``before`` is an outcome for the same slice, from which this one differs in the attributes ``restated``, and maybe
-    in capacities and taints.
+    ``before`` is an outcome for the same slice, from which this one differs in nothing but what is ``restated``.
     """
-    names = dict.fromkeys(itertools.chain.from_iterable([one.attributes for one, _ in masks]))
-    touched = sorted(place for name in names for place in _stored(published.schema, name).values())
-    numbers = [published.columns[place].number for place in touched]
-    said = tuple([(one.number, mask) for one, mask in masks])
-    key = (published.schema, published.traits.number, *numbers, said)
+    if before is None or any(_stored(published.schema, name) for name in restated.attributes):
+        names = dict.fromkeys(itertools.chain.from_iterable([one.attributes for one, _ in masks]))
+        touched = tuple(sorted([place for name in names for place in _stored(published.schema, name).values()]))
+    else:
+        touched = before.touched
+    numbers = tuple([column.number for column in published.columns_at(touched)])
+    key = (published.schema, published.traits.number, numbers, masks)
     found = _OUTCOMES.get(key)
     if found is None:
-        known = {} if before is None else {name: new for name, new in before.columns.items() if name not in restated}
-        voices = _voices(masks, names.keys() - known.keys())
-        fresh = {name: _new_columns(published, name, one) for name, one in voices.items()}
-        found = _OUTCOMES[key] = Outcome(published, masks, {**known, **fresh}, touched)
+        columns = _columns(published, masks, before, restated)
+        found = _OUTCOMES[key] = Outcome(published, masks, columns, touched, before, restated)
     return found
 
 
-def _voices(masks: Masks, names: Set[str]) -> dict[str, _Voices]:
-    """Find out who decides about these attributes: of statements about one device, the first one."""
+def _columns(
+    published: PublishedSlice, masks: Masks, before: Outcome | None, restated: Restated
+) -> dict[str, _NewColumns]:
+    kept: dict[str, _NewColumns] = {}
+    speaking: Iterable[tuple[Statement, int]] = masks
+    if before is not None:
+        kept = {name: column for name, column in before.columns.items() if name not in restated.attributes}
+        speaking = [(one, mask) for one, mask in masks if not restated.attributes.isdisjoint(one.attributes)]
+    voices = _voices(speaking)
+    return kept | {name: _new_columns(published, name, said) for name, said in voices.items() if name not in kept}
+
+
+def _voices(masks: Iterable[tuple[Statement, int]]) -> dict[str, _Voices]:
+    """Find out who decides about each attribute: of statements about one device, the first one."""
     voices: dict[str, list[tuple[AttributeValue | None, int]]] = {}
     decided: dict[str, int] = {}
     for one, mask in masks:
-        for name in one.attributes:
-            if name in names and (left := mask & ~decided.get(name, 0)):
-                voices.setdefault(name, []).append((one.attributes[name], left))
+        for name, value in one.attributes.items():
+            if left := mask & ~decided.get(name, 0):
+                voices.setdefault(name, []).append((value, left))
                 decided[name] = decided.get(name, 0) | mask
     return {name: tuple(said) for name, said in voices.items()}
 
@@ -144,7 +181,7 @@ def _traits(published: PublishedSlice, masks: Masks) -> Column[Traits]:
     return _TRAITS.of(key, _new_traits, published, saying)
 
 
-def _new_traits(published: PublishedSlice, masks: Masks) -> Column[Traits]:
+def _new_traits(published: PublishedSlice, masks: Sequence[tuple[Statement, int]]) -> Column[Traits]:
     values = list(published.traits.values)
     for position in bits(union(mask for _, mask in masks)):
         decided: dict[str, Mapping[str, Any]] = {}

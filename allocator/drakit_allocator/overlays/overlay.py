@@ -7,6 +7,7 @@ others do.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -15,7 +16,7 @@ from typing import Any
 from drakit_allocator.devices.columns import OneOfEach, remember
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
-from drakit_allocator.overlays.outcomes import Outcome, outcome_of
+from drakit_allocator.overlays.outcomes import Outcome, Restated, outcome_of
 from drakit_allocator.overlays.statements import Failed, Statement
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault, SlicePatch
@@ -51,6 +52,8 @@ class Concerned:
         Raises ``TurnOver``: then ``found`` has what is known by then, and the rest is to be judged in another turn.
         """
         step = None if earlier is None else self._step(earlier)
+        if step is not None and step.is_uniform:
+            found.update(step.all_known(before))
         for one in slices:
             if one.schema.size and one.name not in found:
                 known = before.get(one.name)
@@ -67,7 +70,7 @@ class Concerned:
 
     def _first(self, published: PublishedSlice) -> Outcome:
         selected = [(one, one.selected(published)) for one in self.statements]
-        return outcome_of(published, [(one, mask) for one, mask in selected if mask])
+        return outcome_of(published, tuple([(one, mask) for one, mask in selected if mask]))
 
     def _next(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
         """Do the step for one slice: ``before`` was its outcome."""
@@ -75,33 +78,49 @@ class Concerned:
         known = step.known.get(key)
         if known is None:
             known = self._outcome(published, before, step)
-            if known.touched <= before.touched:
+            if set(known.touched).issubset(before.touched):
                 step.known[key] = known
         return known
 
+    def _rank(self, said: tuple[Statement, int]) -> int:
+        return self._ranks[said[0]]
+
     def _outcome(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
-        selected = {**before.masks, **dict(zip(step.fresh, step.selected(published), strict=True))}
-        saying = [(one, mask) for one, mask in selected.items() if mask and one in self._ranks]
-        saying.sort(key=lambda pair: self._ranks[pair[0]])
-        return outcome_of(published, saying, before, step.restated)
+        saying = [(one, mask) for one, mask in before.masks if one in self._ranks]
+        for one, mask in zip(step.fresh, step.selected(published), strict=True):
+            if mask:
+                bisect.insort(saying, (one, mask), key=self._rank)
+        return outcome_of(published, tuple(saying), before, step.restated)
 
 
 class _Step:
     """The way from statements of which outcomes are known to those of now.
 
-    ``fresh`` are those that were not among them, ``restated`` the attributes of which they, or those that have gone,
-    say something; ``is_uniform``: whether fresh ones are about whole slices, whatever these are. ``known`` is what
+    ``fresh`` are those that were not among them, ``restated`` is what they, or those that have gone, say something of;
+    ``is_uniform``: whether fresh ones are about whole slices, whatever these are. ``known`` is what
     becomes of an outcome, given what the fresh ones select: the same for all slices of all pools that do this step,
     unless it depends on attributes on which the one before did not.
     """
 
-    __slots__ = ("__weakref__", "fresh", "is_uniform", "known", "restated")
+    __slots__ = ("__weakref__", "_all_known", "fresh", "is_uniform", "known", "restated")
 
     def __init__(self, fresh: tuple[Statement, ...], gone: tuple[Statement, ...]) -> None:
         self.fresh = fresh
-        self.restated = frozenset(itertools.chain.from_iterable(one.attributes for one in (*fresh, *gone)))
+        self.restated = Restated.by((*fresh, *gone))
         self.is_uniform = all(one.is_uniform for one in fresh)
         self.known: dict[Hashable, Outcome] = {}
+        self._all_known: dict[tuple[int, ...], tuple[Outcome, ...]] = {}  # for all slices of a pool at once
+
+    def all_known(self, before: Mapping[str, Outcome]) -> Iterable[tuple[str, Outcome]]:
+        """Return what becomes of the outcomes of a pool, if all of it is known, in a step that is uniform."""
+        key = tuple([one.number for one in before.values()])
+        found = self._all_known.get(key)
+        if found is None:
+            known = [self.known[one] for one in key if one in self.known]
+            if len(known) < len(key):
+                return ()
+            found = self._all_known[key] = tuple(known)
+        return zip(before, found, strict=True)
 
     def selected(self, published: PublishedSlice) -> list[int]:
         """Return the devices of a slice that each of the fresh statements selects."""

@@ -107,7 +107,7 @@ class Statement:
         if not self.expressions or not among:
             return among
         part = part_of(published.schema, self.expressions)
-        numbers = [published.columns[place].number for place in part.positions]
+        numbers = [column.number for column in published.columns_at(part.positions)]
         if part.reads_capacity:
             numbers.append(capacities_of(published.traits).number)
         key = (published.schema.number, among, *numbers)

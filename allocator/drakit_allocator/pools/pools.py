@@ -114,20 +114,22 @@ class _Pool:
             outcomes = self._unfinished[1]
             concerned.judge(self.published.values(), self._outcomes, self._concerned, outcomes)
         self._unfinished = None
-        slices = {name: self._seen(one, outcomes.get(name)) for name, one in self.published.items()}
+        slices = {**self.published, **self._changed_slices(outcomes)}
         if slices != self.slices:  # slices are compared by identity
             self._outdated |= self._views
             self._views = {}
         self.slices = slices if outcomes else self.published
         self._outcomes = outcomes
 
-    def _seen(self, published: PublishedSlice, after: Outcome | None) -> PublishedSlice:
-        """Return a slice with what statements make of it; the same object as before if that is the same."""
-        if after is None or after.change is None:
-            return published
-        before = self._outcomes.get(published.name)
-        is_same = before is not None and before.change is after.change
-        return self.slices[published.name] if is_same else published.changed(after.change)
+    def _changed_slices(self, outcomes: Mapping[str, Outcome]) -> dict[str, PublishedSlice]:
+        """Return the slices that statements change; the same objects as before if the change is the same."""
+        changed = {}
+        for name, after in outcomes.items():
+            if after.change is not None:
+                before = self._outcomes.get(name)
+                is_same = before is not None and before.change is after.change
+                changed[name] = self.slices[name] if is_same else self.published[name].changed(after.change)
+        return changed
 
     def view(self, node: Node) -> PoolView | None:
         """Return the pool as the node sees it; None when it has nothing for the node or is being replaced."""

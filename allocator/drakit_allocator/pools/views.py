@@ -122,7 +122,6 @@ class PoolView:
             self._lasting = before._lasting
             self._occupation = before._occupation
         self.names: Column[str] = self.table.names
-        self.devices: Sequence[Device] = self.table.devices
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
         self.depends_on_node = self._lasting.depends_on_node
@@ -142,7 +141,8 @@ class PoolView:
         """Return the view with its slices as administrators make them look now; itself if there is nothing to see."""
         if self.problem is not None:
             return self
-        slices, others = as_seen(self.table.slices), as_seen(self._others)
+        slices = as_seen(self.table.slices)
+        others = as_seen(self._others) if self._others else ()
         return PoolView(self.id, self.features, slices, others, self._lasting.counters, self)
 
     def under(self, features: Features) -> PoolView:
@@ -158,6 +158,11 @@ class PoolView:
     def name(self) -> str:
         """driver/pool, as messages print it."""
         return "/".join(self.id)
+
+    @property
+    def devices(self) -> Sequence[Device]:
+        """The devices in the order in which they are tried."""
+        return self.table.devices
 
     @cached_property
     def others(self) -> tuple[Device, ...]:
