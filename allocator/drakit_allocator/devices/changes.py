@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from drakit_allocator.devices.columns import AttributeValue, Column, remember
@@ -17,10 +18,10 @@ NewColumns = Mapping[str, Column[AttributeValue | None] | None]  # by published 
 class Changed:
     """What is different about a slice as the allocator sees it. Slices of which it is the same share one object.
 
-    ``patches``: the ResourceSlicePatches that apply to some of the devices, as bits, in the order in which they win.
+    ``masks`` tells, if somebody asks, the devices, as bits, to which each ResourceSlicePatch applies.
     """
 
-    __slots__ = ("__weakref__", "_columns", "_places", "added_taints", "patches", "schema", "traits")
+    __slots__ = ("__weakref__", "_columns", "_masks", "_pickers", "added_taints", "schema", "traits")
 
     def __init__(
         self,
@@ -28,35 +29,52 @@ class Changed:
         columns: NewColumns,
         traits: Column[Traits],
         added_taints: Mapping[int, tuple[Mapping[str, Any], ...]],
-        patches: tuple[tuple[SlicePatch, int], ...],
+        masks: Callable[[], Mapping[SlicePatch, int]],
     ) -> None:
         """Change slices with the schema ``before``."""
         arrangement = _arrangement_of(before, columns, capacities_of(traits).has_problem)
         self.schema = arrangement.schema
-        self._places = arrangement.places
+        self._pickers = arrangement.pickers
         self._columns = tuple([column for column in columns.values() if column is not None])
         self.traits = traits
         self.added_taints = added_taints
-        self.patches = patches
+        self._masks = masks
+
+    @property
+    def patches(self) -> list[tuple[SlicePatch, int]]:
+        """The patches that apply to some of the devices, with these as bits, in the order in which they win."""
+        return sorted(self._masks().items(), key=lambda one: one[0].precedence)
 
     def patches_of(self, position: int) -> list[SlicePatch]:
         """List the patches that apply to the device at a position, in the order in which they win."""
         return [patch for patch, mask in self.patches if mask >> position & 1]
 
-    def columns_at(self, published: Attributes, positions: Iterable[int]) -> list[Column[AttributeValue | None]]:
+    def columns_at(self, published: Attributes, positions: tuple[int, ...]) -> Attributes:
         """Return the columns at positions of the schema's names, for a slice that has published these columns."""
-        places, new = self._places, self._columns
-        return [published[place] if (place := places[position]) >= 0 else new[place] for position in positions]
+        return self._pickers[positions](published + self._columns)
+
+
+class _Pickers(dict[tuple[int, ...], Callable[[Attributes], Attributes]]):
+    """What picks columns at positions of a schema's names, each of which has its place among published and new ones."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__()
+        self._places = places
+
+    def __missing__(self, positions: tuple[int, ...]) -> Callable[[Attributes], Attributes]:
+        return remember(self, positions, _picking([self._places[position] for position in positions]))
 
 
 class _Arrangement(NamedTuple):
-    """The schema of slices that get new columns; for each of its names, the place among published columns.
-
-    Places of new columns are negative: they count from the end of these.
-    """
+    """How slices look that get new columns."""
 
     schema: SliceSchema
-    places: tuple[int, ...]
+    pickers: _Pickers
+
+
+def _picking(places: Sequence[int]) -> Callable[[Attributes], Attributes]:
+    """Return what takes the columns at these places; ``itemgetter`` does so where there are several, and faster."""
+    return itemgetter(*places) if len(places) > 1 else lambda columns: tuple([columns[place] for place in places])
 
 
 def _arrangement_of(before: SliceSchema, columns: NewColumns, capacity_is_spoiled: bool) -> _Arrangement:
@@ -74,7 +92,7 @@ def _arrangement_of(before: SliceSchema, columns: NewColumns, capacity_is_spoile
 def _arrangement(before: SliceSchema, new: Sequence[str], changed: frozenset[str], spoiled: Spoiled) -> _Arrangement:
     left = [name for name in before.names if name not in changed or name in new]
     names = tuple(dict.fromkeys([*left, *sorted(new)]))
-    places = {**before.positions, **{name: number - len(new) for number, name in enumerate(new)}}
-    return _Arrangement(
-        slice_schema(before.driver, names, spoiled, before.size), tuple([places[name] for name in names])
-    )
+    # New columns stand behind those that are published.
+    places = {**before.positions, **{name: len(before.names) + number for number, name in enumerate(new)}}
+    schema = slice_schema(before.driver, names, spoiled, before.size)
+    return _Arrangement(schema, _Pickers([places[name] for name in names]))

@@ -6,7 +6,7 @@ for one that it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.devices.capacity import Limits
@@ -201,13 +201,13 @@ class PublishedSlice:
     @property
     def columns(self) -> Attributes:
         """The attributes in the order of the schema's names."""
-        return tuple(self.columns_at(range(len(self.schema.names))))
+        return self.columns_at(tuple(range(len(self.schema.names))))
 
-    def columns_at(self, positions: Iterable[int]) -> list[Column[AttributeValue | None]]:
+    def columns_at(self, positions: tuple[int, ...]) -> Attributes:
         """Return the attributes at positions of the schema's names."""
         published = self._publication.columns
         if self.change is None:
-            return [published[position] for position in positions]
+            return tuple([published[position] for position in positions])
         return self.change.columns_at(published, positions)
 
     @property

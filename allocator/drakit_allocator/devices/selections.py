@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from drakit_allocator.devices.changes import Attributes
 from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, remember
 from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.remembered_values import SelectorReading, selector
@@ -145,7 +146,7 @@ class _Plan:
         self.parts = parts
         self.reads = tuple([part.positions for part in parts])
         self.reads_capacity = any(part.reads_capacity for part in parts)
-        # By what is read: numbers of columns, which are never used twice. Pools hold them, not their numbers.
+        # By the columns that are read, which who holds the selection holds as well.
         self.found: OneOfEach[Hashable, PoolSelection] = OneOfEach()
 
 
@@ -232,7 +233,7 @@ class PoolSelection:
 class PoolSelections:
     """The selections of one pool. Others that are alike in what is read have the same objects."""
 
-    __slots__ = ("_among", "_capacities", "_known", "_numbers", "_schema", "_slices")
+    __slots__ = ("_among", "_capacities", "_known", "_read", "_schema", "_slices")
 
     def __init__(self, slices: Sequence[PublishedSlice], capacities: Column[Capacity], among: int) -> None:
         self._slices = slices
@@ -240,7 +241,7 @@ class PoolSelections:
         self._among = among
         self._schema = schema_of(slices)
         self._known: dict[tuple[str, ...], PoolSelection] = {}
-        self._numbers: tuple[Reads, tuple[int, ...]] = ((), ())  # of the columns that were read last
+        self._read: tuple[Reads, tuple[Attributes, ...]] = ((), ())  # last time
 
     def of(self, expressions: tuple[str, ...]) -> PoolSelection:
         """Return the devices that satisfy all expressions."""
@@ -251,12 +252,11 @@ class PoolSelections:
 
     def _shared(self, expressions: tuple[str, ...]) -> PoolSelection:
         plan = self._schema.plan(expressions)
-        reads, numbers = self._numbers
+        reads, read = self._read
         if reads is not plan.reads and reads != plan.reads:
-            read = [one.columns_at(positions) for one, positions in zip(self._slices, plan.reads, strict=True)]
-            numbers = tuple([column.number for columns in read for column in columns])
-            self._numbers = plan.reads, numbers
-        key = (numbers, self._capacities.number if plan.reads_capacity else 0, self._among)
+            read = tuple([one.columns_at(positions) for one, positions in zip(self._slices, plan.reads, strict=True)])
+            self._read = plan.reads, read
+        key = (read, self._capacities.number if plan.reads_capacity else 0, self._among)
         found = plan.found.get(key)
         if found is None:
             found = plan.found[key] = PoolSelection(self._slices, expressions, plan, self._among)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,6 +15,7 @@ from drakit_allocator.devices.traits import Traits
 
 _T = TypeVar("_T")
 _EMPTY: Column[Any] = column_of(())
+_TRAITS = operator.attrgetter("traits")
 
 
 def _joined(columns: list[Column[_T]]) -> Column[_T]:
@@ -27,16 +29,17 @@ class Table:
         """Put the slices together; ``before`` as for ``relaid``."""
         self.slices = slices
         self._columns: dict[str, Column[AttributeValue | None]] = {}
+        self._added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] | None = None
         if before is None:
+            self.slice_names = tuple([one.name for one in slices])
             self.names: Column[str] = _joined([one.names for one in slices])
             self.traits: Column[Traits] = _joined([one.traits for one in slices])
             # The first row of each slice, and the number of all rows.
             self.starts = tuple(itertools.accumulate(map(len, slices), initial=0))
         else:
-            traits = [one.traits for one in slices]
-            is_same = traits == [one.traits for one in before.slices]
-            self.names = before.names
-            self.traits = before.traits if is_same else _joined(traits)
+            is_same = all(map(operator.is_, map(_TRAITS, slices), map(_TRAITS, before.slices)))
+            self.slice_names, self.names = before.slice_names, before.names
+            self.traits = before.traits if is_same else _joined([one.traits for one in slices])
             self.starts = before.starts
 
     def relaid(self, slices: Sequence[PublishedSlice]) -> Table:
@@ -48,15 +51,16 @@ class Table:
         """All devices, each made when it is asked for."""
         return _Devices(self.slices, self.starts)
 
-    @cached_property
+    @property
     def added_taints(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
         """The taints that administrators give to devices."""
-        return {
-            start + position: taints
-            for one, start in zip(self.slices, self.starts, strict=False)
-            if one.added_taints
-            for position, taints in one.added_taints.items()
-        }
+        if self._added_taints is None:
+            self._added_taints = {
+                start + position: taints
+                for one, start in zip(self.slices, self.starts, strict=False)
+                for position, taints in one.added_taints.items()
+            }
+        return self._added_taints
 
     @cached_property
     def attribute_names(self) -> tuple[str, ...]:

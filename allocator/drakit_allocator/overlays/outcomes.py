@@ -6,6 +6,7 @@ that it is about.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,9 +18,10 @@ from drakit_allocator.devices.schemas import SliceSchema
 from drakit_allocator.devices.traits import Traits, with_capacity
 from drakit_allocator.overlays.statements import Statement
 from drakit_api.objects.device_attributes import published_names
+from drakit_api.slice_patches.patch import SlicePatch
 
-# A statement, and the devices that it is about, as bits; in the order of precedence.
-Masks = tuple[tuple[Statement, int], ...]
+# The devices that statements are about, as bits; of those that are about any.
+Masks = Mapping[Statement, int]
 # What is to become of an attribute: a value, or None, for devices that nobody of higher precedence speaks about.
 _Voices = tuple[tuple[AttributeValue | None, int], ...]
 
@@ -27,95 +29,127 @@ _numbers = itertools.count(1)
 
 
 class Restated(NamedTuple):
-    """What statements that come or go speak of: these attributes, and whether of capacities, and of taints."""
+    """What is to be found out: all, or what may differ from an earlier outcome. Statements are listed as they win.
 
-    attributes: frozenset[str] = frozenset()
-    capacity: bool = False
-    taints: bool = False
+    ``names`` are those of the attributes, None for all of them; ``attributes`` the statements that say something of
+    these; ``capacity`` and ``taints`` those that say something of that, None if it is as before.
+    """
+
+    names: frozenset[str] | None
+    attributes: tuple[Statement, ...]
+    capacity: tuple[Statement, ...] | None
+    taints: tuple[Statement, ...] | None
 
     @staticmethod
-    def by(statements: Collection[Statement]) -> Restated:
-        """Gather what some statements speak of."""
-        attributes = frozenset(itertools.chain.from_iterable(one.attributes for one in statements))
-        return Restated(attributes, any(one.capacity for one in statements), any(one.taints for one in statements))
+    def everything(statements: Sequence[Statement]) -> Restated:
+        """Ask for all that some statements say."""
+        return Restated(
+            None,
+            tuple([one for one in statements if one.attributes]),
+            tuple([one for one in statements if one.capacity]),
+            tuple([one for one in statements if one.taints]),
+        )
 
-
-_NOTHING = Restated()
+    def by(self, statements: Collection[Statement]) -> Restated:
+        """Ask for what some statements, which have come or gone, speak of."""
+        names = frozenset(itertools.chain.from_iterable(one.attributes for one in statements))
+        return Restated(
+            names,
+            tuple([one for one in self.attributes if not names.isdisjoint(one.attributes)]),
+            self.capacity if any(one.capacity for one in statements) else None,
+            self.taints if any(one.taints for one in statements) else None,
+        )
 
 
 class Outcome:
     """Which devices of a slice each statement selects, and what becomes of the slice: ``change``, None if nothing.
 
-    Made by ``outcome_of``. ``masks`` has those statements that select any. ``touched`` are the positions of published
-    attributes on which the outcome depends.
+    Made by ``outcome_of``. ``touched`` are the positions of published attributes on which the outcome depends.
     """
 
     __slots__ = ("__weakref__", "change", "columns", "masks", "number", "touched")
 
     def __init__(
-        self,
-        published: PublishedSlice,
-        masks: Masks,
-        columns: Mapping[str, _NewColumns],
-        touched: tuple[int, ...],
-        before: Outcome | None,
-        restated: Restated,
+        self, masks: Masks, touched: tuple[int, ...], columns: Mapping[str, _NewColumns], change: Changed | None
     ) -> None:
         self.number = next(_numbers)
         self.masks = masks
-        self.columns = columns  # by fully qualified name
         self.touched = touched
-        self.change: Changed | None = None
-        if not all(one.is_idle for one, _ in masks):
-            patches = tuple([(one.patch, mask) for one, mask in masks if one.patch is not None and not one.is_idle])
-            new = {name: column for one in columns.values() for name, column in one.columns.items()}
-            earlier = None if before is None else before.change
-            traits = _traits(published, masks) if earlier is None or restated.capacity else earlier.traits
-            taints = _taints(masks) if earlier is None or restated.taints else earlier.added_taints
-            self.change = Changed(published.schema, new, traits, taints, patches)
+        self.columns = columns  # by fully qualified name
+        self.change = change
 
 
 _OUTCOMES: OneOfEach[Hashable, Outcome] = OneOfEach()
 
 
-def outcome_of(
-    published: PublishedSlice, masks: Masks, before: Outcome | None = None, restated: Restated = _NOTHING
-) -> Outcome:
+def outcome_of(published: PublishedSlice, masks: Masks, restated: Restated, before: Outcome | None = None) -> Outcome:
     """Return what statements make of a slice, given those that select devices; one object where it is the same.
 
     ``before`` is an outcome for the same slice, from which this one differs in nothing but what is ``restated``.
     """
-    if before is None or any(_stored(published.schema, name) for name in restated.attributes):
-        names = dict.fromkeys(itertools.chain.from_iterable([one.attributes for one, _ in masks]))
-        touched = tuple(sorted([place for name in names for place in _stored(published.schema, name).values()]))
-    else:
-        touched = before.touched
+    touched = _touched(published.schema, masks, restated, before)
     numbers = tuple([column.number for column in published.columns_at(touched)])
-    key = (published.schema, published.traits.number, numbers, masks)
+    key = (published.schema, published.traits.number, numbers, frozenset(masks.items()))
     found = _OUTCOMES.get(key)
     if found is None:
-        columns = _columns(published, masks, before, restated)
-        found = _OUTCOMES[key] = Outcome(published, masks, columns, touched, before, restated)
+        columns = _columns(published, masks, restated, before)
+        change = None
+        if not all(one.is_idle for one in masks):
+            change = _change(published, masks, restated, columns, None if before is None else before.change)
+        found = _OUTCOMES[key] = Outcome(masks, touched, columns, change)
     return found
 
 
+def _touched(schema: SliceSchema, masks: Masks, restated: Restated, before: Outcome | None) -> tuple[int, ...]:
+    if before is not None and not any(_stored(schema, name) for name in restated.names or ()):
+        return before.touched
+    names = dict.fromkeys(itertools.chain.from_iterable([one.attributes for one in masks]))
+    return tuple(sorted([place for name in names for place in _stored(schema, name).values()]))
+
+
+def _change(
+    published: PublishedSlice,
+    masks: Masks,
+    restated: Restated,
+    columns: Mapping[str, _NewColumns],
+    before: Changed | None,
+) -> Changed:
+    new = {name: column for one in columns.values() for name, column in one.columns.items()}
+    if restated.capacity is not None:
+        traits = _traits(published, _saying(restated.capacity, masks))
+    else:
+        traits = published.traits if before is None else before.traits
+    if restated.taints is not None:
+        taints = _taints(_saying(restated.taints, masks))
+    else:
+        taints = {} if before is None else before.added_taints
+    return Changed(published.schema, new, traits, taints, functools.partial(_patches, masks))
+
+
+def _patches(masks: Masks) -> dict[SlicePatch, int]:
+    return {one.patch: mask for one, mask in masks.items() if one.patch is not None and not one.is_idle}
+
+
+def _saying(statements: Iterable[Statement], masks: Masks) -> list[tuple[Statement, int]]:
+    """Return those of the statements that are about devices, with these as bits."""
+    return [(one, masks[one]) for one in statements if one in masks]
+
+
 def _columns(
-    published: PublishedSlice, masks: Masks, before: Outcome | None, restated: Restated
+    published: PublishedSlice, masks: Masks, restated: Restated, before: Outcome | None
 ) -> dict[str, _NewColumns]:
     kept: dict[str, _NewColumns] = {}
-    speaking: Iterable[tuple[Statement, int]] = masks
-    if before is not None:
-        kept = {name: column for name, column in before.columns.items() if name not in restated.attributes}
-        speaking = [(one, mask) for one, mask in masks if not restated.attributes.isdisjoint(one.attributes)]
-    voices = _voices(speaking)
+    if before is not None and restated.names is not None:
+        kept = {name: column for name, column in before.columns.items() if name not in restated.names}
+    voices = _voices(_saying(restated.attributes, masks))
     return kept | {name: _new_columns(published, name, said) for name, said in voices.items() if name not in kept}
 
 
-def _voices(masks: Iterable[tuple[Statement, int]]) -> dict[str, _Voices]:
+def _voices(saying: Iterable[tuple[Statement, int]]) -> dict[str, _Voices]:
     """Find out who decides about each attribute: of statements about one device, the first one."""
     voices: dict[str, list[tuple[AttributeValue | None, int]]] = {}
     decided: dict[str, int] = {}
-    for one, mask in masks:
+    for one, mask in saying:
         for name, value in one.attributes.items():
             if left := mask & ~decided.get(name, 0):
                 voices.setdefault(name, []).append((value, left))
@@ -172,28 +206,26 @@ def _new_columns(published: PublishedSlice, name: str, voices: _Voices) -> _NewC
 _TRAITS: OneOfEach[Hashable, Column[Traits]] = OneOfEach()
 
 
-def _traits(published: PublishedSlice, masks: Masks) -> Column[Traits]:
+def _traits(published: PublishedSlice, saying: Sequence[tuple[Statement, int]]) -> Column[Traits]:
     """Return the column of everything that is no attribute, of which only capacities change."""
-    saying = [(one, mask) for one, mask in masks if one.capacity]
     if not saying:
         return published.traits
     key = (published.traits.number, published.schema.driver, *[(one.number, mask) for one, mask in saying])
     return _TRAITS.of(key, _new_traits, published, saying)
 
 
-def _new_traits(published: PublishedSlice, masks: Sequence[tuple[Statement, int]]) -> Column[Traits]:
+def _new_traits(published: PublishedSlice, saying: Sequence[tuple[Statement, int]]) -> Column[Traits]:
     values = list(published.traits.values)
-    for position in bits(union(mask for _, mask in masks)):
+    for position in bits(union(mask for _, mask in saying)):
         decided: dict[str, Mapping[str, Any]] = {}
-        for one, mask in masks:
+        for one, mask in saying:
             if mask >> position & 1:
                 decided = {**one.capacity, **decided}
         values[position] = with_capacity(values[position], decided, published.schema.driver)
     return column_of(tuple(values))
 
 
-def _taints(masks: Masks) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
-    saying = [(one, mask) for one, mask in masks if one.taints]
+def _taints(saying: Sequence[tuple[Statement, int]]) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
     return {
         position: tuple([taint for one, mask in saying if mask >> position & 1 for taint in one.taints])
         for position in bits(union(mask for _, mask in saying))

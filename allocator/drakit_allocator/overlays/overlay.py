@@ -7,7 +7,6 @@ others do.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -16,7 +15,7 @@ from typing import Any
 from drakit_allocator.devices.columns import OneOfEach, remember
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
-from drakit_allocator.overlays.outcomes import Outcome, Restated, outcome_of
+from drakit_allocator.overlays.outcomes import Masks, Outcome, Restated, outcome_of
 from drakit_allocator.overlays.statements import Failed, Statement
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault, SlicePatch
@@ -36,77 +35,75 @@ class Concerned:
     def __init__(self, statements: Iterable[Statement]) -> None:
         self.statements = tuple(statements)
         self.number = next(_numbers)
-        self._ranks = {one: rank for rank, one in enumerate(self.statements)}
-        self._since: dict[int, _Step] = {}
+        self._members = frozenset(self.statements)
+        self._everything = Restated.everything(self.statements)
+        self._since: dict[int, tuple[_Step, Restated]] = {}
 
     def judge(
         self,
-        slices: Iterable[PublishedSlice],
+        slices: Mapping[str, PublishedSlice],
         before: Mapping[str, Outcome],
         earlier: Concerned | None,
         found: dict[str, Outcome],
     ) -> None:
-        """Add to ``found`` what the statements make of the slices of a pool, by the names of these.
+        """Add to ``found`` what the statements make of the slices of a pool that have devices, by name.
 
         ``before`` is what ``earlier`` statements made of some of them, for which only new statements are evaluated.
         Raises ``TurnOver``: then ``found`` has what is known by then, and the rest is to be judged in another turn.
         """
-        step = None if earlier is None else self._step(earlier)
+        step, restated = (None, self._everything) if earlier is None else self._step(earlier)
         if step is not None and step.is_uniform:
             found.update(step.all_known(before))
-        for one in slices:
-            if one.schema.size and one.name not in found:
-                known = before.get(one.name)
-                found[one.name] = self._first(one) if known is None or step is None else self._next(one, known, step)
+        if len(found) == len(slices):
+            return
+        for name, one in slices.items():
+            if name not in found:
+                known = before.get(name)
+                if known is None or step is None:
+                    found[name] = self._first(one)
+                else:
+                    found[name] = self._next(one, known, step, restated)
 
-    def _step(self, earlier: Concerned) -> _Step:
+    def _step(self, earlier: Concerned) -> tuple[_Step, Restated]:
+        """Return the way from earlier statements, and what is to be found out again."""
         found = self._since.get(earlier.number)
         if found is None:
-            fresh = tuple([one for one in self.statements if one not in earlier._ranks])
-            gone = tuple([one for one in earlier.statements if one not in self._ranks])
+            fresh = tuple([one for one in self.statements if one not in earlier._members])
+            gone = tuple([one for one in earlier.statements if one not in self._members])
             key = (tuple([one.number for one in fresh]), tuple([one.number for one in gone]))
-            found = remember(self._since, earlier.number, _STEPS.of(key, _Step, fresh, gone), _REMEMBERED_STEPS)
+            found = _STEPS.of(key, _Step, fresh, gone), self._everything.by((*fresh, *gone))
+            remember(self._since, earlier.number, found, _REMEMBERED_STEPS)
         return found
 
     def _first(self, published: PublishedSlice) -> Outcome:
-        selected = [(one, one.selected(published)) for one in self.statements]
-        return outcome_of(published, tuple([(one, mask) for one, mask in selected if mask]))
+        masks = {one: mask for one in self.statements if (mask := one.selected(published))}
+        return outcome_of(published, masks, self._everything)
 
-    def _next(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
+    def _next(self, published: PublishedSlice, before: Outcome, step: _Step, restated: Restated) -> Outcome:
         """Do the step for one slice: ``before`` was its outcome."""
         key = before.number if step.is_uniform else (before.number, *step.selected(published))
         known = step.known.get(key)
         if known is None:
-            known = self._outcome(published, before, step)
+            known = outcome_of(published, step.after(before, published), restated, before)
             if set(known.touched).issubset(before.touched):
                 step.known[key] = known
         return known
-
-    def _rank(self, said: tuple[Statement, int]) -> int:
-        return self._ranks[said[0]]
-
-    def _outcome(self, published: PublishedSlice, before: Outcome, step: _Step) -> Outcome:
-        saying = [(one, mask) for one, mask in before.masks if one in self._ranks]
-        for one, mask in zip(step.fresh, step.selected(published), strict=True):
-            if mask:
-                bisect.insort(saying, (one, mask), key=self._rank)
-        return outcome_of(published, tuple(saying), before, step.restated)
 
 
 class _Step:
     """The way from statements of which outcomes are known to those of now.
 
-    ``fresh`` are those that were not among them, ``restated`` is what they, or those that have gone, say something of;
-    ``is_uniform``: whether fresh ones are about whole slices, whatever these are. ``known`` is what
-    becomes of an outcome, given what the fresh ones select: the same for all slices of all pools that do this step,
-    unless it depends on attributes on which the one before did not.
+    ``fresh`` are those that were not among them, ``gone`` those that are no longer; ``is_uniform``: whether fresh ones
+    are about whole slices, whatever these are. ``known`` is what becomes of an outcome, given what the fresh ones
+    select: the same for all slices of all pools that do this step, unless it depends on attributes on which the one
+    before did not.
     """
 
-    __slots__ = ("__weakref__", "_all_known", "fresh", "is_uniform", "known", "restated")
+    __slots__ = ("__weakref__", "_all_known", "fresh", "gone", "is_uniform", "known")
 
     def __init__(self, fresh: tuple[Statement, ...], gone: tuple[Statement, ...]) -> None:
         self.fresh = fresh
-        self.restated = Restated.by((*fresh, *gone))
+        self.gone = gone
         self.is_uniform = all(one.is_uniform for one in fresh)
         self.known: dict[Hashable, Outcome] = {}
         self._all_known: dict[tuple[int, ...], tuple[Outcome, ...]] = {}  # for all slices of a pool at once
@@ -121,6 +118,14 @@ class _Step:
                 return ()
             found = self._all_known[key] = tuple(known)
         return zip(before, found, strict=True)
+
+    def after(self, before: Outcome, published: PublishedSlice) -> Masks:
+        """Return which devices of a slice statements select, given the earlier outcome."""
+        masks = dict(before.masks)
+        for one in self.gone:
+            masks.pop(one, None)
+        masks.update((one, mask) for one in self.fresh if (mask := one.selected(published)))
+        return masks
 
     def selected(self, published: PublishedSlice) -> list[int]:
         """Return the devices of a slice that each of the fresh statements selects."""
@@ -150,7 +155,8 @@ class Overlay:
         # The pools that filters name have statements of their own, all others of a driver have the same ones.
         self._named_pools: dict[str, int] = {}
         self._concerned: dict[tuple[str, str | None], Concerned] = {}
-        self._ordered: Sequence[Statement] | None = None
+        # All statements, those that win first, by the pools that their filters name.
+        self._in_order: dict[str | None, list[tuple[int, Statement]]] | None = None
 
     @property
     def patches(self) -> list[SlicePatch]:
@@ -205,7 +211,7 @@ class Overlay:
 
     def _replace(self, statements: dict[str, Statement], name: str, new: Statement | None) -> None:
         old = statements.get(name)
-        self._ordered = None
+        self._in_order = None
         if new is not None:
             statements[name] = new
         elif old is not None:
@@ -213,10 +219,9 @@ class Overlay:
         for one, change in ((new, 1), (old, -1)):
             if one is not None:
                 self._count(one.filter.pool, change)
-        for one in (old, new):
-            if one is not None:
-                self._forget(one.filter)
-                self._concerns(one.filter)
+        for wanted in dict.fromkeys(one.filter for one in (old, new) if one is not None):
+            self._forget(wanted)
+            self._concerns(wanted)
 
     def _count(self, pool: str | None, change: int) -> None:
         if pool is None:
@@ -239,17 +244,21 @@ class Overlay:
         key = (driver, pool if pool in self._named_pools else None)
         found = self._concerned.get(key)
         if found is None:
-            rules = [one for one in self._rules.values() if one.filter.may_concern(driver, pool)]
-            patches = [one for one in self._in_order() if one.filter.may_concern(driver, pool)]
-            found = self._concerned[key] = Concerned([*rules, *patches])
+            by_pool = self._by_pool()
+            of_pool = sorted([*by_pool.get(None, ()), *by_pool.get(pool, ())])
+            found = Concerned([one for _, one in of_pool if one.filter.driver in (None, driver)])
+            self._concerned[key] = found
         return found if found.statements else None
 
-    def _in_order(self) -> Sequence[Statement]:
-        """Return the statements of all patches, those that win first."""
-        if self._ordered is None:
+    def _by_pool(self) -> Mapping[str | None, Sequence[tuple[int, Statement]]]:
+        """Return all statements, rules first, then patches in the order in which they win, each with its place."""
+        if self._in_order is None:
             patches = [(one.patch.precedence, one) for one in self._patches.values() if one.patch is not None]
-            self._ordered = [one for _, one in sorted(patches, key=itemgetter(0))]
-        return self._ordered
+            ordered = [*self._rules.values(), *[one for _, one in sorted(patches, key=itemgetter(0))]]
+            self._in_order = {}
+            for place, one in enumerate(ordered):
+                self._in_order.setdefault(one.filter.pool, []).append((place, one))
+        return self._in_order
 
 
 def _is_same(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:

@@ -55,6 +55,7 @@ class _Pool:
         self.features = features
         self.published: dict[str, PublishedSlice] = {}
         self.slices: dict[str, PublishedSlice] = self.published
+        self._with_any_devices: dict[str, PublishedSlice] = {}  # of those that are published
         self._is_stable = features.variant == "stable"
         self._overlay = overlay
         self._concerned: Concerned | None = None  # the statements of which ``_outcomes`` are known
@@ -74,11 +75,15 @@ class _Pool:
     def put(self, one: PublishedSlice) -> None:
         """Add or replace a slice."""
         self.published[one.name] = one
+        self._with_any_devices.pop(one.name, None)
+        if len(one):
+            self._with_any_devices[one.name] = one
         self._changed(one.name)
 
     def remove(self, name: str) -> None:
         """Forget a slice."""
         del self.published[name]
+        self._with_any_devices.pop(name, None)
         self._changed(name)
 
     def _changed(self, name: str) -> None:
@@ -112,7 +117,7 @@ class _Pool:
             if self._unfinished is None or self._unfinished[0] is not concerned:
                 self._unfinished = concerned, outcomes
             outcomes = self._unfinished[1]
-            concerned.judge(self.published.values(), self._outcomes, self._concerned, outcomes)
+            concerned.judge(self._with_any_devices, self._outcomes, self._concerned, outcomes)
         self._unfinished = None
         slices = {**self.published, **self._changed_slices(outcomes)}
         if slices != self.slices:  # slices are compared by identity
@@ -125,17 +130,18 @@ class _Pool:
         """Return the slices that statements change; the same objects as before if the change is the same."""
         changed = {}
         for name, after in outcomes.items():
-            if after.change is not None:
+            change = after.change
+            if change is not None:
                 before = self._outcomes.get(name)
-                is_same = before is not None and before.change is after.change
-                changed[name] = self.slices[name] if is_same else self.published[name].changed(after.change)
+                is_same = before is not None and before.change is change
+                changed[name] = self.slices[name] if is_same else self.published[name].changed(change)
         return changed
 
     def view(self, node: Node) -> PoolView | None:
         """Return the pool as the node sees it; None when it has nothing for the node or is being replaced."""
         self.look()
         known = self._by_node.get(node.name)
-        if known is not None and known[0] == node.labels:
+        if known is not None and (known[0] is node.labels or known[0] == node.labels):
             visible = known[1]
         else:
             visible = tuple(self._visible(node))
@@ -149,7 +155,7 @@ class _Pool:
         if visible not in self._outdated:
             return self._build(visible) if visible else None
         before = self._outdated.pop(visible)
-        return before and before.relaid(self._as_seen)
+        return before and before.relaid(self.slices)
 
     def _as_seen(self, slices: Iterable[PublishedSlice]) -> list[PublishedSlice]:
         """Return slices of the pool as administrators make them look."""

@@ -7,7 +7,7 @@ no slice of the pool changes and nothing in it is allocated or released.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -137,12 +137,15 @@ class PoolView:
         view.problem, view.reason = problem, reason
         return view
 
-    def relaid(self, as_seen: Callable[[Iterable[PublishedSlice]], Sequence[PublishedSlice]]) -> PoolView:
-        """Return the view with its slices as administrators make them look now; itself if there is nothing to see."""
+    def relaid(self, seen: Mapping[str, PublishedSlice]) -> PoolView:
+        """Return the view with its slices, by name, as administrators make them look now.
+
+        It is itself if there is nothing to see.
+        """
         if self.problem is not None:
             return self
-        slices = as_seen(self.table.slices)
-        others = as_seen(self._others) if self._others else ()
+        slices = [*map(seen.__getitem__, self.table.slice_names)]
+        others = [seen[one.name] for one in self._others] if self._others else ()
         return PoolView(self.id, self.features, slices, others, self._lasting.counters, self)
 
     def under(self, features: Features) -> PoolView:
