@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from bench.partitions import DRIVER
 from bench.recorded import VECTORS, Workload, decoded, nearly_full, read
@@ -22,6 +23,7 @@ _UNTOLERATED = {"key": "example.com/maintenance", "effect": "NoSchedule"}
 # What nobody asks for, so that nobody notices when it is tainted.
 _UNWANTED = "7g.40gb"
 _PROFILES = ("1g.5gb", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", _UNWANTED)
+CHANGING = "changing"  # the name of the patch that changes
 _PERF_DRIVER = "test-driver.cdi.k8s.io"
 
 
@@ -46,6 +48,32 @@ def _profile_is(number: int) -> str:
     """An expression for partitions of one of the profiles; whole GPUs have none."""
     profile = _PROFILES[number % len(_PROFILES)]
     return f'device.attributes["{DRIVER}"].type == "mig" && device.attributes["{DRIVER}"].profile == "{profile}"'
+
+
+def filter_of(whom: str, place: Mapping[str, Any]) -> Object:
+    """A filter for one of ``CHANGES``, among them the device that a pod gets at this place."""
+    device = place["devices"][0].partition("=")[2]
+    filters: dict[str, Object] = {
+        "one device": {"driver": DRIVER, "pool": place["node"], "device": device},
+        "one pool": {"driver": DRIVER, "pool": place["node"]},
+        "every eighth device": {"selectors": cel(parent_is(int(device.split("-")[1])))},
+        "every device": {},
+    }
+    return filters[whom]
+
+
+def reserving(wanted: Object, *, is_reserved: bool) -> Object:
+    """The patch that changes: it says whether devices are reserved."""
+    return patch(CHANGING, wanted, _with("example.com/reserved", {"bool": is_reserved}), 50)
+
+
+def asking_for_reserved(claim: Object) -> Object:
+    """A claim with one request that asks for the same, but wants a reserved device."""
+    (request,) = claim["spec"]["devices"]["requests"]
+    exactly = request["exactly"]
+    selectors = [*exactly["selectors"], *cel('device.attributes["example.com"].?reserved.orValue(false)')]
+    wanting = {**request, "exactly": {**exactly, "selectors": selectors}}
+    return {**claim, "spec": {"devices": {"requests": [wanting]}}}
 
 
 def _with(name: str, value: Object) -> Object:

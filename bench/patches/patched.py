@@ -9,13 +9,12 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
 
 from bench.indexed import resident
-from bench.partitions import DRIVER
 from bench.patches import mix
 from bench.patches.figures import Change, Started
 from bench.recorded import Cluster, Workload, timed
@@ -74,13 +73,12 @@ class _Patched:
         place = self._workload.placements[0]
         assert place is not None
         if whom != self._changing:
-            self._cluster.snapshot.remove_patch("changing")
+            self._cluster.snapshot.remove_patch(mix.CHANGING)
             self._cluster.warm_up()
             self._changing, self._is_reserved = whom, False
         self._is_reserved = not self._is_reserved
-        says = {"attributes": {"example.com/reserved": {"bool": self._is_reserved}}}
-        patch = mix.patch("changing", _filter(whom, place), says, 50)
-        wanting = _asking_for_reserved(claim)
+        patch = mix.reserving(mix.filter_of(whom, place), is_reserved=self._is_reserved)
+        wanting = mix.asking_for_reserved(claim)
         gc.disable()  # a full pass in the middle would be all that is seen
         put = timed(partial(self._cluster.snapshot.put_patch, patch))[1]
         solution, decided = timed(partial(self._cluster.solution, [wanting], asks_all=False))
@@ -89,29 +87,6 @@ class _Patched:
         if (solution is not None) != self._is_reserved:
             raise RuntimeError(f"a decision was made without the patch for {whom}")
         return Change(1000 * (put + decided), 1000 * (put + decided + looked))
-
-
-def _filter(whom: str, place: Mapping[str, str | list[str]]) -> Object:
-    """About the device that the first pod would get, and maybe more."""
-    device = place["devices"][0].partition("=")[2]
-    gpu = int(device.split("-")[1])
-    filters: dict[str, Object] = {
-        "one device": {"driver": DRIVER, "pool": place["node"], "device": device},
-        "one pool": {"driver": DRIVER, "pool": place["node"]},
-        "every eighth device": {"selectors": mix.cel(mix.parent_is(gpu))},
-        "every device": {},
-    }
-    return filters[whom]
-
-
-def _asking_for_reserved(claim: Object) -> Object:
-    (request,) = claim["spec"]["devices"]["requests"]
-    exactly = request["exactly"]
-    selectors = [*exactly["selectors"], *mix.cel('device.attributes["example.com"].?reserved.orValue(false)')]
-    return {
-        **claim,
-        "spec": {"devices": {"requests": [{**request, "exactly": {**exactly, "selectors": selectors}}]}},
-    }
 
 
 def _main(scenario: str, nodes: int, with_patches: bool) -> None:

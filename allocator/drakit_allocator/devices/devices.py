@@ -41,7 +41,8 @@ class DeviceContent:
     @property
     def attributes(self) -> dict[str, AttributeValue]:
         """Its attributes by published name."""
-        return {name: value for name in self.names if (value := self.attribute(name)) is not None}
+        named = zip(self._slice.schema.names, self._slice.columns, strict=True)
+        return {name: value for name, column in named if (value := column.values[self._position]) is not None}
 
     @property
     def names(self) -> tuple[str, ...]:

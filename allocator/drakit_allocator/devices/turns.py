@@ -7,10 +7,9 @@ then is remembered: whoever began it begins again, and comes further each time.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 # After so long, other tasks on an event loop have their turn.
 SECONDS = 0.02
@@ -21,22 +20,25 @@ class TurnOver(Exception):
 
 
 class _Turn(threading.local):
+    """The turn of a thread; the same object for all of them, as there are thousands in a decision."""
+
     ends: float | None = None
     has_evaluated = False
+
+    def __enter__(self) -> None:
+        self.has_evaluated = False
+
+    def __exit__(self, *error: object) -> None:
+        self.ends = None
 
 
 _turn = _Turn()
 
 
-@contextlib.contextmanager
-def turn(seconds: float | None = None) -> Iterator[None]:
+def turn(seconds: float | None = None) -> AbstractContextManager[None, None]:
     """Let evaluations inside of this block end it after some seconds (``SECONDS``), but not before one is done."""
     _turn.ends = time.monotonic() + (SECONDS if seconds is None else seconds)
-    _turn.has_evaluated = False
-    try:
-        yield
-    finally:
-        _turn.ends = None
+    return _turn
 
 
 def evaluate_one() -> None:
