@@ -114,6 +114,24 @@ def test_devices_are_those_with_patches(files: _Files, claim: Object, patches: l
     assert f"{_DRIVER}/node-1/{device}\n" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "capacity",
+    [
+        pytest.param({"value": "0", "requestPolicy": None}, id="a policy"),
+        pytest.param({"value": "0", "requestPolicy": {"default": "0", "validValues": None}}, id="values"),
+        pytest.param({"value": "0", "requestPolicy": {"default": None}}, id="a default"),
+        pytest.param(
+            {"value": "0", "requestPolicy": {"default": "0", "validRange": {"min": "0", "max": None}}}, id="a bound"
+        ),
+    ],
+)
+def test_fields_that_are_null_are_as_if_they_were_not_there(files: _Files, capacity: Object) -> None:
+    patch = _patch("empty", "gpu-0", capacity={f"{_DRIVER}/memory": capacity})
+    result = files.allocate(_claim(_LARGE), patch)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"{_DRIVER}/node-1/gpu-1\n" in result.stdout
+
+
 def test_equal_priorities_are_decided_by_age(files: _Files) -> None:
     old, new = _patch("z-old", "gpu-1", **_tier("gold")), _patch("a-new", **_tier("silver"))
     old["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"

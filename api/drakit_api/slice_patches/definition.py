@@ -54,10 +54,16 @@ def faults(patch: Object) -> list[str]:
 
     Expressions of selectors are not compiled, as the schema cannot do so.
     """
-    if misplaced := list(_keys_that_are_no_texts(patch)):
-        return misplaced
-    found = [error if isinstance(error, str) else str(error) for error in _judged(copy.deepcopy(patch))]
-    return list(dict.fromkeys(found))
+    return read(patch)[1]
+
+
+def read(patch: Object) -> tuple[Object, list[str]]:
+    """Return a new patch as an API server would store it, and what it would refuse, as ``faults``."""
+    stored = copy.deepcopy(patch)
+    if misplaced := list(_keys_that_are_no_texts(stored)):
+        return stored, misplaced
+    found = [error if isinstance(error, str) else str(error) for error in _judged(stored)]
+    return stored, list(dict.fromkeys(found))
 
 
 @functools.cache

@@ -101,7 +101,8 @@ def _take(document: Document, manifests: Manifests, gates: FeatureGates, now: st
         manifests.ignored[kind] += 1
         return
     _name(kind, obj, manifests)
-    if faults := _faults(kind, obj):
+    obj, faults = _judged(kind, obj)
+    if faults:
         raise ManifestError([f"{kind} {obj['metadata']['name']}: {fault}" for fault in faults])
     namespace = obj["metadata"].get("namespace", "")
     known = manifests.by_kind.setdefault(kind, {})
@@ -171,15 +172,19 @@ def _name(kind: str, obj: Object, manifests: Manifests) -> None:
         raise ManifestError([f"Pod {metadata['name']}: spec: required"])
 
 
-def _faults(kind: str, obj: Object) -> list[str]:
-    """Say what a server with any gates would refuse of an object."""
+def _judged(kind: str, obj: Object) -> tuple[Object, list[str]]:
+    """Return an object as a server would store it, and what one with any gates would refuse of it."""
     if kind in _CORE:
-        return core_objects.faults(kind, obj)
+        return obj, core_objects.faults(kind, obj)
     if kind == _PATCH:
         # Most files have no patches, and what judges them takes longer to load than the rest does to read them.
         from drakit_api.slice_patches import definition
 
-        return definition.faults(obj)
+        return definition.read(obj)
+    return obj, _refused(kind, obj)
+
+
+def _refused(kind: str, obj: Object) -> list[str]:
     judged = {key: value for key, value in obj.items() if key != "status"}
     errors = [str(error) for error in validate_create(_PLURALS[kind], judged, _ALL_ON, admin_namespace=True)]
     for number, result in enumerate(results(obj)):

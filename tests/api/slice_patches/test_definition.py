@@ -47,6 +47,7 @@ def test_valid_patches(devices: dict[str, Any]) -> None:
         ({"attributes": {"a/b": {}}}, "spec.devices.attributes[a/b]: Invalid value: must have exactly one of bool, "),
         ({"attributes": {"a/b": {"int": 1, "bool": True}}}, "spec.devices.attributes[a/b]: Invalid value: must have"),
         ({"attributes": {"a/b": None}}, 'to remove one, write {"null": {}}'),
+        ({"capacity": {"a/b": None}}, "no capacity may be null, as none can be removed; write {value: 0} for nothing"),
         ({"capacity": {"a/b": {}}}, "spec.devices.capacity.a/b.value: Required value"),
         ({"capacity": {"a/b": {"value": "much"}}}, 'spec.devices.capacity.a/b.value: Invalid value: "much"'),
         # As a quantity it would be too large to be read, on every device that the patch is about.

@@ -72,6 +72,7 @@ DEVICES: dict[str, list[Any]] = {
     "priority": [{"priority": value} for value in (0, -(2**31), 2**31 - 1, 2**31, -(2**31) - 1, "1", 1.5, 1.0, True)],
     "attribute names": _named("attributes", {"int": 1}, *_NAMES),
     "capacity names": _named("capacity", {"value": 1}, *_NAMES),
+    "capacity null": [*_capacities(None), *_policies(None, {**_DEFAULTED, "validRange": None})],
     "number of attributes": [
         *({"attributes": dict(_FIRST[:count])} for count in (0, 32, 33)),
         *(
