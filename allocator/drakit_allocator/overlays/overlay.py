@@ -192,6 +192,7 @@ class Overlay:
         features, name = self._features, obj["metadata"]["name"]
         known = self._patches.get(name)
         if known is not None and known.patch is not None and _is_same(known.patch.obj, obj):
+            known.patch.obj = obj  # of its metadata, who owns which fields matters, and the generation
             return
         patch = SlicePatch.of(obj, lists=features.list_type_attributes, taints=features.device_taints)
         self._replace(self._patches, name, self._statement(patch))
@@ -204,7 +205,9 @@ class Overlay:
         """Look again at patches for the devices of a class."""
         for one in [*self._patches.values()]:
             if one.patch is not None and one.filter.device_class == name:
-                self._replace(self._patches, one.patch.name, self._statement(one.patch))
+                new = self._statement(one.patch)
+                if not new.has_criteria_of(one):
+                    self._replace(self._patches, one.patch.name, new)
 
     def _statement(self, patch: SlicePatch) -> Statement:
         return Statement.of_patch(patch, self._classes, self._failed)

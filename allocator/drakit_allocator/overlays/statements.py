@@ -13,7 +13,6 @@ from drakit_allocator.devices.columns import AttributeValue, attribute_of, remem
 from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.selections import Part, new_selection, part_of
 from drakit_allocator.devices.traits import capacities_of
-from drakit_api.cel import CelCompileError
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, FilterFault, PatchFault, SlicePatch
 
@@ -35,6 +34,7 @@ class Statement:
 
     __slots__ = (
         "_failed",
+        "_fault",
         "_known",
         "attributes",
         "capacity",
@@ -69,6 +69,7 @@ class Statement:
         self.is_idle = not (self.attributes or self.capacity or taints)  # whether it says nothing of any device
         self.faults: dict[tuple[str, str], PatchFault] = {}
         self._failed = failed
+        self._fault: PatchFault | None = None  # why it is about no device at all, once somebody asks
         # By what it reads of slices. Not with the columns, as selections of requests are: there are as many statements
         # as administrators like, and most of them are evaluated on each slice but once.
         self._known: dict[Hashable, int] = {}
@@ -90,8 +91,13 @@ class Statement:
         except FilterFault as error:
             mute = Statement(patch.filter, (), patch, (), failed)
             mute.attributes, mute.capacity, mute.is_idle = {}, {}, True
-            mute._fails("", "", str(error))
+            mute._fault = PatchFault(patch, "", "", str(error))
             return mute
+
+    def has_criteria_of(self, other: Statement) -> bool:
+        """Tell whether another statement of the same patch is about the same devices."""
+        is_mute, was_mute = self._fault is not None, other._fault is not None
+        return self.expressions == other.expressions and is_mute == was_mute
 
     @property
     def is_uniform(self) -> bool:
@@ -99,7 +105,13 @@ class Statement:
         return not self.expressions and self.filter.device is None
 
     def selected(self, published: PublishedSlice) -> int:
-        """Return the devices of a slice that it is about, as bits; of a pool that it may concern."""
+        """Return the devices of a slice that it is about, as bits.
+
+        Nobody is to ask it about other drivers and pools than its filter names: it does not look at these again.
+        """
+        if self._fault is not None:
+            self._tell(self._fault)
+            return 0
         among = published.schema.everything
         if self.filter.device is not None:
             position = published.names.positions.get(self.filter.device)
@@ -125,15 +137,16 @@ class Statement:
             if fault is None:
                 mask |= 1 << position
             else:
-                error = fault.error
-                text = f"CEL compile error: {error}" if isinstance(error, CelCompileError) else str(error)
                 device = "/".join((*published.pool, published.names.values[position]))
-                self._fails(device, self.expressions[fault.position], text)
+                if self.patch is not None:
+                    expression = self.expressions[fault.position]
+                    self._tell(PatchFault.of_selector(self.patch, device, expression, fault.error))
         return mask
 
-    def _fails(self, device: str, expression: str, error: str) -> None:
-        if self.patch is None or (expression, error) in self.faults or len(self.faults) >= _CAUSES:
+    def _tell(self, fault: PatchFault) -> None:
+        cause = fault.expression, fault.error
+        if cause in self.faults or len(self.faults) >= _CAUSES:
             return
-        fault = self.faults[expression, error] = PatchFault(self.patch, device, expression, error)
+        self.faults[cause] = fault
         if self._failed is not None:
             self._failed(fault)

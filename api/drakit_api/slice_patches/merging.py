@@ -80,7 +80,7 @@ class _Criteria:
                 if not compile_selector(expression).matches(view):
                     return False
             except CelError as error:
-                return PatchFault(self.patch, f"{driver}/{pool}/{device}", expression, str(error))
+                return PatchFault.of_selector(self.patch, f"{driver}/{pool}/{device}", expression, error)
         return True
 
 

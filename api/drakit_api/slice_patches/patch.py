@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from drakit_api.cel.errors import CelCompileError
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects.device_attributes import LIST_VALUES
 from drakit_api.objects.device_selectors import expressions_of
@@ -73,11 +74,12 @@ class DeviceFilter:
         return self.driver in (None, driver) and self.pool in (None, pool)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SlicePatch:
-    """One object in one version; compared by identity.
+    """What one object says; compared by identity.
 
-    ``attributes`` and ``capacity`` are by fully qualified name; None removes the attribute.
+    ``obj`` may be replaced by a later version that says the same, of which only metadata is different. ``attributes``
+    and ``capacity`` are by fully qualified name; None removes the attribute.
     """
 
     obj: ReadOnlyObject
@@ -149,12 +151,22 @@ def in_order(patches: Iterable[SlicePatch]) -> list[SlicePatch]:
 
 
 class PatchFault(NamedTuple):
-    """Why a patch does not apply to ``device`` (driver/pool/device), or where that is empty, to any."""
+    """Why a patch does not apply to ``device`` (driver/pool/device), or where that is empty, to any.
+
+    ``expression`` is the selector that fails, empty if it is something else.
+    """
 
     patch: SlicePatch
     device: str
     expression: str
     error: str
+
+    @staticmethod
+    def of_selector(patch: SlicePatch, device: str, expression: str, error: Exception) -> PatchFault:
+        """Describe why a selector cannot be evaluated for a device; one that does not compile can be for none."""
+        if isinstance(error, CelCompileError):
+            return PatchFault(patch, "", expression, f"CEL compile error: {error}")
+        return PatchFault(patch, device, expression, str(error))
 
     @property
     def text(self) -> str:
@@ -174,6 +186,5 @@ def fault_line(device: str, expression: str, error: str, others: int = 0) -> str
 
 def fault_text(device: str, expression: str, error: str) -> str:
     """Say why a patch does not apply to a device, or without one, to any; completes "patch x ..."."""
-    if not device:
-        return f"applies to no device: {error}"
-    return f"does not apply to device {device}: selector {expression}: {error}"
+    what = f"does not apply to device {device}" if device else "applies to no device"
+    return f"{what}: selector {expression}: {error}" if expression else f"{what}: {error}"

@@ -9,7 +9,8 @@ import pytest
 
 from drakit import Features, Node, Snapshot
 from drakit_allocator.devices.turns import TurnOver, turn
-from drakit_api.slice_patches.patch import PatchFault
+from drakit_api.slice_patches.merging import patched
+from drakit_api.slice_patches.patch import PatchFault, SlicePatch
 
 Object = dict[str, Any]
 _FEATURES = Features.all()
@@ -216,7 +217,6 @@ def test_patches_of_one_pool_that_come_and_go_leave_nothing_behind(world: _World
 @pytest.mark.parametrize(
     ("expression", "error"),
     [
-        ("nonsense(", "CEL compile error: "),
         ("device.driver", "must evaluate to bool"),
         (_INDEX, "could not be converted to bool"),
     ],
@@ -226,6 +226,49 @@ def test_what_is_no_boolean_is_a_fault(world: _World, expression: str, error: st
     assert world.tiers("node-1") == ["", ""]
     (fault,) = world.faults
     assert error in fault.error
+
+
+def test_a_selector_that_does_not_compile_is_a_fault_of_the_patch_alone(world: _World) -> None:
+    patch = _patch(on=_selecting("nonsense("))
+    world.snapshot.put_patch(patch)
+    assert [world.tiers(node) for node in _NODES] == [["", ""]] * 2
+    (fault,) = world.faults
+    assert fault.text.startswith("applies to no device: selector nonsense(: CEL compile error: ")
+    # Whoever merges slices without an allocator says the same.
+    merged = patched([_slice("node-1")], [SlicePatch.of(patch)])
+    assert {one.text for one in merged.faults} == {fault.text}
+
+
+def test_a_missing_class_is_told_when_somebody_looks_at_devices(world: _World) -> None:
+    """A class that is created together with its patch may be heard of a moment later."""
+    world.snapshot.put_patch(_patch("a", on={"deviceClassName": "late"}))
+    world.snapshot.put_patch(_patch("b", on={"deviceClassName": "never"}))
+    world.snapshot.put_class({"metadata": {"name": "late"}, "spec": {}})
+    assert world.faults == []
+    assert world.tiers("node-1") == ["gold", "gold"]
+    assert [fault.text for fault in world.faults] == ["applies to no device: there is no DeviceClass never"]
+
+
+def test_a_class_that_selects_the_same_devices_as_before_changes_nothing(world: _World) -> None:
+    spec = {"selectors": [{"cel": {"expression": f"{_INDEX} == 0"}}]}
+    world.snapshot.put_class({"metadata": {"name": "first"}, "spec": spec})
+    world.snapshot.put_patch(_patch(on={"deviceClassName": "first"}))
+    before = world.views()
+    world.told.clear()
+    world.snapshot.put_class({"metadata": {"name": "first", "labels": {"a": "b"}}, "spec": spec})
+    assert world.told == []
+    assert world.views() == before
+    assert world.tiers("node-1") == ["gold", ""]
+
+
+def test_of_a_patch_that_says_the_same_the_latest_metadata_is_known(world: _World) -> None:
+    patch = _patch(on={"deviceClassName": "none"})
+    world.snapshot.put_patch(patch)
+    before = world.views()
+    owned = {**patch, "metadata": {**patch["metadata"], "managedFields": [{"manager": "somebody"}]}}
+    world.snapshot.put_patch(owned)
+    assert world.views() == before
+    assert [one.obj for one in world.snapshot.overlay.patches] == [owned]
 
 
 def test_a_fault_on_one_device_leaves_the_others_patched(world: _World) -> None:
