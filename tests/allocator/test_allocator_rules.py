@@ -287,6 +287,13 @@ def _wants(name: str, profile: str, count: int = 1) -> Object:
             id="taints",
         ),
         pytest.param(
+            [_wants("r", 'large" && device.driver == "other.example.com')],
+            [],
+            'request r: 4 devices: 4 do not match selectors (device.driver == "other.example.com": '
+            'driver is "gpu.example.com")',
+            id="the one that comes nearest",
+        ),
+        pytest.param(
             [_wants("r", "large"), _wants("s", "small")],
             [],
             "requests r and s have enough devices each, but not together",

@@ -6,12 +6,11 @@ allocator further questions only for a moment: a scheduler has other things to d
 
 from __future__ import annotations
 
-from collections import Counter
-
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.devices.devices import Device
 from drakit_allocator.explanation.conflicts import Conflicts, members_of
 from drakit_allocator.explanation.defect_effects import defect_effects
+from drakit_allocator.explanation.distances import distance
 from drakit_allocator.explanation.phrases import (
     UNSELECTED,
     category,
@@ -96,7 +95,7 @@ def _example(what: str, group: list[tuple[DeviceReason, Device]], study: Request
     """Give the details of one device as an example; of selectors only if no device passes them."""
     if what == UNSELECTED and len(group) < study.total:
         return ""
-    reason, device = group[0] if what != UNSELECTED else _most_often(group)
+    reason, device = group[0] if what != UNSELECTED else _nearest(group)
     text = particulars(reason)
     if not text:
         return ""
@@ -105,11 +104,6 @@ def _example(what: str, group: list[tuple[DeviceReason, Device]], study: Request
     return f" ({device.id[2]}{'' if isinstance(reason, InUse) else ':'} {text})"
 
 
-def _most_often(group: list[tuple[DeviceReason, Device]]) -> tuple[DeviceReason, Device]:
-    """Return the first device that fails on the conditions on which most do."""
-    failed = [
-        tuple(condition.expression for condition in reason.failed) if isinstance(reason, SelectorFalse) else ()
-        for reason, _ in group
-    ]
-    most = Counter(failed).most_common(1)[0][0]
-    return group[failed.index(most)]
+def _nearest(group: list[tuple[DeviceReason, Device]]) -> tuple[DeviceReason, Device]:
+    """Return the device that satisfies most of the selectors, in their order; of several the first."""
+    return min(group, key=lambda one: distance(one[0]))

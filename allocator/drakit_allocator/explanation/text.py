@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 
+from drakit_allocator.explanation.distances import FARTHEST, Distance, distance
 from drakit_allocator.explanation.phrases import (
     OUTCOMES,
     category,
@@ -47,9 +48,6 @@ _NO_REMEDY = (
 _NOTHING_HELPS = "What is left: ask for fewer or other devices, or add a node that has them."
 # Reasons because of which a request cannot mean a device at all.
 _ANOTHER_KIND = (SelectorFalse, WrongNode, CapacityMissing)
-# Where a device was ruled out, as a sort key; without devices, after all of them.
-_Stage = tuple[int, int, int]
-_NO_STAGE: _Stage = (2, 0, 0)
 # So many nodes are described each; of more, those that are alike share a line.
 _NODES_IN_DETAIL = 3
 # At most so many lines for one kind of reason, for one request.
@@ -100,7 +98,7 @@ def _is_bare(node: NodeExplanation) -> bool:
     return node.outcome == "doesNotFit" and not node.pools and not has_devices
 
 
-def _distance(node: NodeExplanation) -> tuple[int, int, list[_Stage]]:
+def _distance(node: NodeExplanation) -> tuple[int, int, list[Distance]]:
     """Return a sort key: first nodes with errors, then those where few requests find too few devices.
 
     Of as many, first those where a device meets most of what the request asks for: a device of the wanted driver that
@@ -108,16 +106,8 @@ def _distance(node: NodeExplanation) -> tuple[int, int, list[_Stage]]:
     """
     order = {"error": 0, "timeout": 0, "fits": 2}.get(node.outcome, 1)
     lacking = [request for claim in node.claims for request in claim.requests if not request.enough]
-    return order, len(lacking), [min(map(_stage, request.ruled_out), default=_NO_STAGE) for request in lacking]
-
-
-def _stage(group: RuledOut) -> _Stage:
-    """Return at which of the selectors, and where in its text, devices are ruled out, the last one lowest."""
-    reason = group.reason
-    if isinstance(reason, SelectorFalse):
-        place = reason.expression.find(reason.failed[0].expression)
-        return int(reason.owner_kind == "class"), -reason.number, -place
-    return (1, 1, 0) if isinstance(reason, WrongNode) else (-1, 0, 0)
+    nearest = [min((distance(group.reason) for group in request.ruled_out), default=FARTHEST) for request in lacking]
+    return order, len(lacking), nearest
 
 
 def _others(nodes: Sequence[NodeExplanation]) -> Iterator[str]:
