@@ -62,7 +62,7 @@ class _Scheduling:
         gc.freeze()
 
     def change(self, whom: str) -> float:
-        """Reserve devices and find one for a pod that waits for it; then take that back."""
+        """Take back what is reserved; then reserve devices, and find one for a pod that waits for it."""
         free, reserved = (mix.reserving(mix.filter_of(whom, self._place), is_reserved=one) for one in (False, True))
         if self._decides(self._patch, free):
             raise RuntimeError("a pod gets a reserved device, and there is none")

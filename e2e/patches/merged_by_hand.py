@@ -1,4 +1,4 @@
-"""Patches merged the slow and obvious way: each device by itself, nothing remembered, no code of the product shared."""
+"""Patches merged the slow and obvious way: each device by itself, nothing remembered; only CEL is the product's."""
 
 from __future__ import annotations
 

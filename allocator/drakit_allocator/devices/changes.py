@@ -21,7 +21,7 @@ class Changed:
     ``masks`` tells, if somebody asks, the devices, as bits, to which each ResourceSlicePatch applies.
     """
 
-    __slots__ = ("__weakref__", "_columns", "_masks", "_patches", "_pickers", "added_taints", "schema", "traits")
+    __slots__ = ("__weakref__", "_columns", "_find_masks", "_patches", "_pickers", "added_taints", "schema", "traits")
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class Changed:
         self._columns = tuple([column for column in columns.values() if column is not None])
         self.traits = traits
         self.added_taints = added_taints
-        self._masks = masks
+        self._find_masks = masks
         self._patches: Sequence[tuple[SlicePatch, int]] | None = None
 
     @property
     def patches(self) -> Sequence[tuple[SlicePatch, int]]:
         """The patches that apply to some of the devices, with these as bits, in the order in which they win."""
         if self._patches is None:
-            self._patches = sorted(self._masks().items(), key=lambda one: one[0].precedence)
+            self._patches = sorted(self._find_masks().items(), key=lambda one: one[0].precedence)
         return self._patches
 
     def patches_of(self, position: int) -> list[SlicePatch]:

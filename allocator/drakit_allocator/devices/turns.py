@@ -20,12 +20,14 @@ class TurnOver(Exception):
 
 
 class _Turn(threading.local):
-    """The turn of a thread; the same object for all of them, as there are thousands in a decision."""
+    """The turns of a thread, one after the other. They are one object, as a decision has thousands of them."""
 
+    seconds = SECONDS
     ends: float | None = None
     has_evaluated = False
 
     def __enter__(self) -> None:
+        self.ends = time.monotonic() + self.seconds
         self.has_evaluated = False
 
     def __exit__(self, *error: object) -> None:
@@ -37,7 +39,7 @@ _turn = _Turn()
 
 def turn(seconds: float | None = None) -> AbstractContextManager[None, None]:
     """Let evaluations inside of this block end it after some seconds (``SECONDS``), but not before one is done."""
-    _turn.ends = time.monotonic() + (SECONDS if seconds is None else seconds)
+    _turn.seconds = SECONDS if seconds is None else seconds
     return _turn
 
 

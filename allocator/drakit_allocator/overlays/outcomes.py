@@ -20,7 +20,7 @@ from drakit_allocator.overlays.statements import Statement
 from drakit_api.objects.device_attributes import published_names
 from drakit_api.slice_patches.patch import SlicePatch
 
-# The devices that statements are about, as bits; of those that are about any.
+# The devices, as bits, that each statement is about; statements about none are left out.
 Masks = Mapping[Statement, int]
 # What is to become of an attribute: a value, or None, for devices that nobody of higher precedence speaks about.
 _Voices = tuple[tuple[AttributeValue | None, int], ...]
@@ -28,36 +28,36 @@ _Voices = tuple[tuple[AttributeValue | None, int], ...]
 _numbers = itertools.count(1)
 
 
-class Restated(NamedTuple):
+class Question(NamedTuple):
     """What is to be found out: all, or what may differ from an earlier outcome. Statements are listed as they win.
 
-    ``names`` are those of the attributes, None for all of them; ``attributes`` the statements that say something of
-    these; ``capacity`` and ``taints`` those that say something of that, None if it is as before.
+    ``names`` are those of the attributes, None for all of them; ``on_attributes`` are the statements about these;
+    ``on_capacity`` and ``on_taints`` those that say something of that, None if it is as before.
     """
 
     names: frozenset[str] | None
-    attributes: tuple[Statement, ...]
-    capacity: tuple[Statement, ...] | None
-    taints: tuple[Statement, ...] | None
+    on_attributes: tuple[Statement, ...]
+    on_capacity: tuple[Statement, ...] | None
+    on_taints: tuple[Statement, ...] | None
 
     @staticmethod
-    def everything(statements: Sequence[Statement]) -> Restated:
+    def everything(statements: Sequence[Statement]) -> Question:
         """Ask for all that some statements say."""
-        return Restated(
+        return Question(
             None,
             tuple([one for one in statements if one.attributes]),
             tuple([one for one in statements if one.capacity]),
             tuple([one for one in statements if one.taints]),
         )
 
-    def by(self, statements: Collection[Statement]) -> Restated:
-        """Ask for what some statements, which have come or gone, speak of."""
+    def after(self, statements: Collection[Statement]) -> Question:
+        """Ask for what may be different after some statements have come or gone."""
         names = frozenset(itertools.chain.from_iterable(one.attributes for one in statements))
-        return Restated(
+        return Question(
             names,
-            tuple([one for one in self.attributes if not names.isdisjoint(one.attributes)]),
-            self.capacity if any(one.capacity for one in statements) else None,
-            self.taints if any(one.taints for one in statements) else None,
+            tuple([one for one in self.on_attributes if not names.isdisjoint(one.attributes)]),
+            self.on_capacity if any(one.capacity for one in statements) else None,
+            self.on_taints if any(one.taints for one in statements) else None,
         )
 
 
@@ -82,26 +82,26 @@ class Outcome:
 _OUTCOMES: OneOfEach[Hashable, Outcome] = OneOfEach()
 
 
-def outcome_of(published: PublishedSlice, masks: Masks, restated: Restated, before: Outcome | None = None) -> Outcome:
+def outcome_of(published: PublishedSlice, masks: Masks, question: Question, before: Outcome | None = None) -> Outcome:
     """Return what statements make of a slice, given those that select devices; one object where it is the same.
 
-    ``before`` is an outcome for the same slice, from which this one differs in nothing but what is ``restated``.
+    ``before`` is an outcome for the same slice, from which this one differs in nothing but what the question is about.
     """
-    touched = _touched(published.schema, masks, restated, before)
+    touched = _touched(published.schema, masks, question, before)
     numbers = tuple([column.number for column in published.columns_at(touched)])
     key = (published.schema, published.traits.number, numbers, frozenset(masks.items()))
     found = _OUTCOMES.get(key)
     if found is None:
-        columns = _columns(published, masks, restated, before)
+        columns = _columns(published, masks, question, before)
         change = None
         if not all(one.is_idle for one in masks):
-            change = _change(published, masks, restated, columns, None if before is None else before.change)
+            change = _change(published, masks, question, columns, None if before is None else before.change)
         found = _OUTCOMES[key] = Outcome(masks, touched, columns, change)
     return found
 
 
-def _touched(schema: SliceSchema, masks: Masks, restated: Restated, before: Outcome | None) -> tuple[int, ...]:
-    if before is not None and not any(_stored(schema, name) for name in restated.names or ()):
+def _touched(schema: SliceSchema, masks: Masks, question: Question, before: Outcome | None) -> tuple[int, ...]:
+    if before is not None and not any(_stored(schema, name) for name in question.names or ()):
         return before.touched
     names = dict.fromkeys(itertools.chain.from_iterable([one.attributes for one in masks]))
     return tuple(sorted([place for name in names for place in _stored(schema, name).values()]))
@@ -110,17 +110,17 @@ def _touched(schema: SliceSchema, masks: Masks, restated: Restated, before: Outc
 def _change(
     published: PublishedSlice,
     masks: Masks,
-    restated: Restated,
+    question: Question,
     columns: Mapping[str, _NewColumns],
     before: Changed | None,
 ) -> Changed:
     new = {name: column for one in columns.values() for name, column in one.columns.items()}
-    if restated.capacity is not None:
-        traits = _traits(published, _saying(restated.capacity, masks))
+    if question.on_capacity is not None:
+        traits = _traits(published, _saying(question.on_capacity, masks))
     else:
         traits = published.traits if before is None else before.traits
-    if restated.taints is not None:
-        taints = _taints(_saying(restated.taints, masks))
+    if question.on_taints is not None:
+        taints = _taints(_saying(question.on_taints, masks))
     else:
         taints = {} if before is None else before.added_taints
     return Changed(published.schema, new, traits, taints, functools.partial(_patches, masks))
@@ -136,12 +136,12 @@ def _saying(statements: Iterable[Statement], masks: Masks) -> list[tuple[Stateme
 
 
 def _columns(
-    published: PublishedSlice, masks: Masks, restated: Restated, before: Outcome | None
+    published: PublishedSlice, masks: Masks, question: Question, before: Outcome | None
 ) -> dict[str, _NewColumns]:
     kept: dict[str, _NewColumns] = {}
-    if before is not None and restated.names is not None:
-        kept = {name: column for name, column in before.columns.items() if name not in restated.names}
-    voices = _voices(_saying(restated.attributes, masks))
+    if before is not None and question.names is not None:
+        kept = {name: column for name, column in before.columns.items() if name not in question.names}
+    voices = _voices(_saying(question.on_attributes, masks))
     return kept | {name: _new_columns(published, name, said) for name, said in voices.items() if name not in kept}
 
 

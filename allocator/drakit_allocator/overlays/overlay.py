@@ -15,7 +15,7 @@ from typing import Any
 from drakit_allocator.devices.columns import OneOfEach, remember
 from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.features import Features
-from drakit_allocator.overlays.outcomes import Masks, Outcome, Restated, outcome_of
+from drakit_allocator.overlays.outcomes import Masks, Outcome, Question, outcome_of
 from drakit_allocator.overlays.statements import Failed, Statement
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, PatchFault, SlicePatch
@@ -36,8 +36,8 @@ class Concerned:
         self.statements = tuple(statements)
         self.number = next(_numbers)
         self._members = frozenset(self.statements)
-        self._everything = Restated.everything(self.statements)
-        self._since: dict[int, tuple[_Step, Restated]] = {}
+        self._everything = Question.everything(self.statements)
+        self._since: dict[int, tuple[_Step, Question]] = {}
 
     def judge(
         self,
@@ -51,7 +51,7 @@ class Concerned:
         ``before`` is what ``earlier`` statements made of some of them, for which only new statements are evaluated.
         Raises ``TurnOver``: then ``found`` has what is known by then, and the rest is to be judged in another turn.
         """
-        step, restated = (None, self._everything) if earlier is None else self._step(earlier)
+        step, question = (None, self._everything) if earlier is None else self._step(earlier)
         if step is not None and step.is_uniform:
             found.update(step.all_known(before))
         if len(found) == len(slices):
@@ -62,16 +62,16 @@ class Concerned:
                 if known is None or step is None:
                     found[name] = self._first(one)
                 else:
-                    found[name] = self._next(one, known, step, restated)
+                    found[name] = self._next(one, known, step, question)
 
-    def _step(self, earlier: Concerned) -> tuple[_Step, Restated]:
+    def _step(self, earlier: Concerned) -> tuple[_Step, Question]:
         """Return the way from earlier statements, and what is to be found out again."""
         found = self._since.get(earlier.number)
         if found is None:
             fresh = tuple([one for one in self.statements if one not in earlier._members])
             gone = tuple([one for one in earlier.statements if one not in self._members])
             key = (tuple([one.number for one in fresh]), tuple([one.number for one in gone]))
-            found = _STEPS.of(key, _Step, fresh, gone), self._everything.by((*fresh, *gone))
+            found = _STEPS.of(key, _Step, fresh, gone), self._everything.after((*fresh, *gone))
             remember(self._since, earlier.number, found, _REMEMBERED_STEPS)
         return found
 
@@ -79,12 +79,13 @@ class Concerned:
         masks = {one: mask for one in self.statements if (mask := one.selected(published))}
         return outcome_of(published, masks, self._everything)
 
-    def _next(self, published: PublishedSlice, before: Outcome, step: _Step, restated: Restated) -> Outcome:
+    def _next(self, published: PublishedSlice, before: Outcome, step: _Step, question: Question) -> Outcome:
         """Do the step for one slice: ``before`` was its outcome."""
-        key = before.number if step.is_uniform else (before.number, *step.selected(published))
+        selected = step.selected(published)
+        key = before.number if step.is_uniform else (before.number, *selected)
         known = step.known.get(key)
         if known is None:
-            known = outcome_of(published, step.after(before, published), restated, before)
+            known = outcome_of(published, step.after(before, selected), question, before)
             if set(known.touched).issubset(before.touched):
                 step.known[key] = known
         return known
@@ -119,12 +120,12 @@ class _Step:
             found = self._all_known[key] = tuple(known)
         return zip(before, found, strict=True)
 
-    def after(self, before: Outcome, published: PublishedSlice) -> Masks:
-        """Return which devices of a slice statements select, given the earlier outcome."""
+    def after(self, before: Outcome, selected: Iterable[int]) -> Masks:
+        """Return the devices that each statement selects, given the earlier outcome and what the fresh ones select."""
         masks = dict(before.masks)
         for one in self.gone:
             masks.pop(one, None)
-        masks.update((one, mask) for one in self.fresh if (mask := one.selected(published)))
+        masks.update((one, mask) for one, mask in zip(self.fresh, selected, strict=True) if mask)
         return masks
 
     def selected(self, published: PublishedSlice) -> list[int]:

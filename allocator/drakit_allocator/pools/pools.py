@@ -46,8 +46,7 @@ def gates_missing(one: PublishedSlice, features: Features) -> tuple[str, ...]:
 class _Pool:
     """All slices of one pool, of any generation and for any node, in the order in which they were first seen.
 
-    ``published`` are as their driver has made them, ``slices`` as administrators make them look, once ``view`` is
-    called.
+    ``published`` are as their driver has made them, ``slices`` as administrators make them look, once somebody looks.
     """
 
     def __init__(self, pool_id: PoolID, features: Features, overlay: Overlay) -> None:
@@ -78,16 +77,16 @@ class _Pool:
         self._with_any_devices.pop(one.name, None)
         if len(one):
             self._with_any_devices[one.name] = one
-        self._changed(one.name)
+        self._forget_views(one.name)
 
     def remove(self, name: str) -> None:
         """Forget a slice."""
         del self.published[name]
         self._with_any_devices.pop(name, None)
-        self._changed(name)
+        self._forget_views(name)
 
-    def _changed(self, name: str) -> None:
-        """Forget the views: this slice has come, changed or gone."""
+    def _forget_views(self, name: str) -> None:
+        """Forget the views: the slice of this name has come, changed or gone."""
         self._outcomes.pop(name, None)
         if self._unfinished is not None:
             self._unfinished[1].pop(name, None)

@@ -1,7 +1,7 @@
 """A pool as one or more nodes see it, and which of its devices a request can get.
 
 Answers are masks: bit i stands for device i of the pool in the order in which devices are tried. They hold as long as
-no slice of the pool changes and nothing in it is allocated or released.
+neither a slice of the pool changes nor what administrators say of it, and nothing in it is allocated or released.
 """
 
 from __future__ import annotations

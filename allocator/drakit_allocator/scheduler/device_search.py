@@ -1,8 +1,8 @@
 """Asking the allocator: do the claims of this pod get devices on this node?
 
-It keeps the allocator's view of slices, classes, taint rules and allocated devices current, and remembers answers. A
-node on which claims did not fit is not searched again for equal claims until one of its pools or an allocation in them
-has changed, so that a crowd of pods that wait for devices costs one search, not one for each pod.
+It keeps the allocator's view of slices, patches, classes, taint rules and allocated devices current, and remembers
+answers. A node on which claims did not fit is not searched again for equal claims until one of its pools or an
+allocation in them has changed, so that a crowd of pods that wait for devices costs one search, not one for each pod.
 
 Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (Filter, Score).
 """
