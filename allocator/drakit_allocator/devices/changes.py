@@ -12,6 +12,7 @@ from drakit_allocator.devices.traits import Traits, capacities_of
 from drakit_api.slice_patches.patch import SlicePatch
 
 Attributes = tuple[Column[AttributeValue | None], ...]
+AddedTaints = Mapping[int, tuple[Mapping[str, Any], ...]]  # by position of the device
 NewColumns = Mapping[str, Column[AttributeValue | None] | None]  # by published name; None for one that vanishes
 
 
@@ -28,7 +29,7 @@ class Changed:
         before: SliceSchema,
         columns: NewColumns,
         traits: Column[Traits],
-        added_taints: Mapping[int, tuple[Mapping[str, Any], ...]],
+        added_taints: AddedTaints,
         masks: Callable[[], Mapping[SlicePatch, int]],
     ) -> None:
         """Change slices with the schema ``before``."""

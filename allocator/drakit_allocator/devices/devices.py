@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.devices.capacity import Limits
-from drakit_allocator.devices.changes import Attributes, Changed
+from drakit_allocator.devices.changes import AddedTaints, Attributes, Changed
 from drakit_allocator.devices.columns import AttributeValue, Column
 from drakit_allocator.devices.counters import Consumption, Layout, Needs, PublishedCounters
 from drakit_allocator.devices.publications import PoolID as PoolID
@@ -19,7 +19,7 @@ from drakit_allocator.devices.schemas import SliceSchema, Spoiled, slice_schema
 from drakit_allocator.devices.traits import Traits, capacities_of, traits_of
 
 DeviceID = tuple[str, str, str]  # driver, pool, device
-_NO_TAINTS: Mapping[int, tuple[Mapping[str, Any], ...]] = {}
+_NO_TAINTS: AddedTaints = {}
 
 
 class DeviceContent:
@@ -119,10 +119,11 @@ def node_selection(spec: Mapping[str, Any]) -> tuple[str | None, bool, Mapping[s
 class PublishedSlice:
     """A ResourceSlice, read once. Compared by identity: a changed slice is a new object.
 
-    ``change`` is what administrators have made of it; None if it is as published.
+    ``change`` is what administrators have made of it; None if it is as published. ``added_taints`` are those that they
+    give to its devices, by position.
     """
 
-    __slots__ = ("_devices", "_publication", "change", "schema", "traits")
+    __slots__ = ("_devices", "_publication", "added_taints", "change", "schema", "traits")
 
     def __init__(self, resource_slice: Mapping[str, Any], *, hides_sharing: bool = False) -> None:
         devices: Sequence[Mapping[str, Any]] = resource_slice["spec"].get("devices") or ()
@@ -135,6 +136,7 @@ class PublishedSlice:
         )
         self.schema: SliceSchema = slice_schema(self.pool[0], tuple(attributes), spoiled, len(devices))
         self.change: Changed | None = None
+        self.added_taints: AddedTaints = _NO_TAINTS
         self._devices: dict[int, Device] | None = None  # those that somebody has asked for
 
     def __len__(self) -> int:
@@ -211,11 +213,6 @@ class PublishedSlice:
             return tuple([published[position] for position in positions])
         return self.change.columns_at(published, positions)
 
-    @property
-    def added_taints(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
-        """The taints that administrators give to its devices, by position."""
-        return _NO_TAINTS if self.change is None else self.change.added_taints
-
     def device(self, position: int) -> Device:
         """Return the device at a position of the slice."""
         if self._devices is None:
@@ -240,6 +237,7 @@ class PublishedSlice:
         other.schema = change.schema
         other.traits = change.traits
         other.change = change
+        other.added_taints = change.added_taints
         other._devices = None
         return other
 

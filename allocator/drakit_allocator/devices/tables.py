@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import operator
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
+from drakit_allocator.devices.changes import AddedTaints
 from drakit_allocator.devices.columns import AttributeValue, Column, column_of, joined
 from drakit_allocator.devices.devices import Device, PublishedSlice
 from drakit_allocator.devices.traits import Traits
@@ -16,6 +17,7 @@ from drakit_allocator.devices.traits import Traits
 _T = TypeVar("_T")
 _EMPTY: Column[Any] = column_of(())
 _TRAITS = operator.attrgetter("traits")
+_ADDED_TAINTS = operator.attrgetter("added_taints")
 
 
 def _joined(columns: list[Column[_T]]) -> Column[_T]:
@@ -29,7 +31,7 @@ class Table:
         """Put the slices together; ``before`` as for ``relaid``."""
         self.slices = slices
         self._columns: dict[str, Column[AttributeValue | None]] = {}
-        self._added_taints: Mapping[int, tuple[Mapping[str, Any], ...]] | None = None
+        self._added_taints: AddedTaints | None = None
         if before is None:
             self.slice_names = tuple([one.name for one in slices])
             self.names: Column[str] = _joined([one.names for one in slices])
@@ -52,15 +54,18 @@ class Table:
         return _Devices(self.slices, self.starts)
 
     @property
-    def added_taints(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
+    def added_taints(self) -> AddedTaints:
         """The taints that administrators give to devices."""
         if self._added_taints is None:
-            self._added_taints = {
-                start + position: taints
-                for one, start in zip(self.slices, self.starts, strict=False)
-                for position, taints in one.added_taints.items()
-            }
+            self._added_taints = self._joined_taints() if any(map(_ADDED_TAINTS, self.slices)) else {}
         return self._added_taints
+
+    def _joined_taints(self) -> AddedTaints:
+        return {
+            start + position: taints
+            for one, start in zip(self.slices, self.starts, strict=False)
+            for position, taints in one.added_taints.items()
+        }
 
     @cached_property
     def attribute_names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from drakit_allocator.devices.changes import Changed, NewColumns
+from drakit_allocator.devices.changes import AddedTaints, Changed, NewColumns
 from drakit_allocator.devices.columns import AttributeValue, Column, OneOfEach, bits, column_of, remember, union
 from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.devices.schemas import SliceSchema
@@ -225,7 +225,7 @@ def _new_traits(published: PublishedSlice, saying: Sequence[tuple[Statement, int
     return column_of(tuple(values))
 
 
-def _taints(saying: Sequence[tuple[Statement, int]]) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
+def _taints(saying: Sequence[tuple[Statement, int]]) -> AddedTaints:
     return {
         position: tuple([taint for one, mask in saying if mask >> position & 1 for taint in one.taints])
         for position in bits(union(mask for _, mask in saying))

@@ -127,11 +127,10 @@ class _Pool:
 
     def _changed_slices(self, outcomes: Mapping[str, Outcome]) -> dict[str, PublishedSlice]:
         """Return the slices that statements change; the same objects as before if the change is the same."""
-        changed = {}
+        known, changed = self._outcomes, {}
         for name, after in outcomes.items():
-            change = after.change
-            if change is not None:
-                before = self._outcomes.get(name)
+            if (change := after.change) is not None:
+                before = known.get(name)
                 is_same = before is not None and before.change is change
                 changed[name] = self.slices[name] if is_same else self.published[name].changed(change)
         return changed
