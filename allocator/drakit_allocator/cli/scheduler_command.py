@@ -51,6 +51,12 @@ def run(
 ) -> None:
     """Schedule pods until interrupted.
 
+    \b
+    drakit scheduler run --scheduler-name patching --feature-gates DRAAdminControlledDeviceAttributes=true
+
+    With that gate, devices are given out as ResourceSlicePatches make them look, and pods are evicted from devices that
+    a patch taints with NoExecute. drakit install patches installs the kind; drakit get devices --patched shows them.
+
     With --compat safe it gives out devices without the known defects of Kubernetes' allocator. Of each pod for which
     that made a difference on its node, an event UpstreamDefectAvoided says which defect, with the devices and who
     holds them; of pods that do not fit for that reason, the event FailedScheduling.
