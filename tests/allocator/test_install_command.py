@@ -13,11 +13,18 @@ import yaml
 from click.testing import CliRunner, Result
 
 from drakit_allocator import installation
+from drakit_api.features import PATCHES_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
 from drakit_api.slice_patches.definition import definition, manifest
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound, api_error
-from drakit_client.resources import CLUSTER_ROLES, CUSTOM_RESOURCE_DEFINITIONS, RESOURCE_SLICE_PATCHES, Resource
+from drakit_client.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    RESOURCE_SLICE_PATCHES,
+    Resource,
+)
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.identity.users import User
 from drakit_kind.cli.drakit_command import main
@@ -59,8 +66,48 @@ async def test_it_is_installed_object_by_object_and_served_then(tmp_path: Path) 
         assert _told(result)[_DEFINITION] == "created"
         assert set(_told(result).values()) == {"created"}
         assert len(_told(result)) == len(manifest())
-        assert result.output.endswith("resourceslicepatches are served\n")
+        assert result.stdout.endswith("resourceslicepatches are served\n")
         await api.create(RESOURCE_SLICE_PATCHES, _PATCH)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_on", [False, True])
+async def test_an_api_server_that_drops_attributes_is_told_with_the_way_out(tmp_path: Path, is_on: bool) -> None:
+    async with _cluster(tmp_path, gates=FeatureGates(overrides={PATCHES_GATE: is_on})) as (api, run):
+        result = await run()
+        assert result.exit_code == 0, result.output
+        way_out = f"drakit cluster restart apiserver --feature-gates {PATCHES_GATE}=true"
+        assert ("drops attributes and capacity of new patches" in result.stderr) is not is_on
+        assert (way_out in result.stderr) is not is_on
+        assert (await api.list(RESOURCE_SLICE_PATCHES))["items"] == []
+        assert "drops attributes" not in (await run("--dry-run")).stderr
+
+
+_MAY_INSTALL: list[Object] = [
+    {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"]},
+    {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"], "verbs": ["*", "bind", "escalate"]},
+    {"apiGroups": [RESOURCE_SLICE_PATCHES.group], "resources": ["*"], "verbs": ["list"]},
+]
+
+
+@pytest.mark.slow
+async def test_who_may_install_but_not_patch_hears_nothing_of_attributes(tmp_path: Path) -> None:
+    async with _cluster(tmp_path, users={"of-installer": User("installer")}) as (api, run):
+        await api.create(CLUSTER_ROLES, {"metadata": {"name": "installer"}, "rules": _MAY_INSTALL})
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "installer"}
+        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "installer"}
+        binding = {"metadata": {"name": "installer"}, "roleRef": role, "subjects": [subject]}
+        await api.create(CLUSTER_ROLE_BINDINGS, binding)
+        _act_as(tmp_path / "kubeconfig", "of-installer")
+        result = await run()
+        assert result.exit_code == 0, result.output
+        assert result.stderr == ""
+
+
+def _act_as(kubeconfig: Path, token: str) -> None:
+    config = yaml.safe_load(kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = token
+    kubeconfig.write_text(yaml.safe_dump(config))
 
 
 @pytest.mark.slow
@@ -177,11 +224,9 @@ def test_the_manifest_is_printed_without_a_cluster() -> None:
 
 @pytest.mark.slow
 async def test_without_the_rights_it_says_who_needs_them(tmp_path: Path) -> None:
-    async with _cluster(tmp_path, users={"of-somebody": User("somebody")}):
-        config = yaml.safe_load((tmp_path / "kubeconfig").read_text())
-        config["users"][0]["user"]["token"] = "of-somebody"
-        (tmp_path / "other").write_text(yaml.safe_dump(config))
-        result = await asyncio.to_thread(_invoked, "--kubeconfig", str(tmp_path / "other"))
+    async with _cluster(tmp_path, users={"of-somebody": User("somebody")}) as (_, run):
+        _act_as(tmp_path / "kubeconfig", "of-somebody")
+        result = await run()
         assert result.exit_code == 1
         assert f"Error: {_DEFINITION}: " in result.output
         assert 'User "somebody" cannot get resource "customresourcedefinitions"' in result.output

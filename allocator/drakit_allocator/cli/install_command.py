@@ -93,9 +93,9 @@ def patches(**options: Any) -> None:
 
     It applies a definition, roles for administrators and readers of patches (drakit-patch-administrator,
     drakit-patch-reader), and the rights of drakit's scheduler, and may be repeated, also by a later release. All
-    Kubernetes versions from 1.34 on take it. The webhook is for clusters that run pods of drakit's image; for an API
-    server on this machine there is drakit webhook patches --register. Exit status 0: it is there; 1: it is not; 130:
-    Ctrl-C.
+    Kubernetes versions from 1.34 on take it. An embedded API server without the gate drops attributes and capacity of
+    new patches; there it warns. The webhook is for clusters that run pods of drakit's image; for an API server on this
+    machine there is drakit webhook patches --register. Exit status 0: it is there; 1: it is not; 130: Ctrl-C.
     """
     if wrong := _misuse(options):
         raise click.UsageError(wrong)
@@ -171,9 +171,25 @@ async def _apply(connection: Connection, options: Options) -> None:
     if not dry_run:
         await until_served(connection, definition.definition(), options["timeout"])
         click.echo("resourceslicepatches are served")
+        await _warn_of_dropped_fields(connection)
     if options["webhook"]:
         deployed = _webhook(await _stored_secret(connection), options)
         await _tell(applied(connection, deployed, dry_run=dry_run, force=options["force_conflicts"]), dry_run=dry_run)
+
+
+async def _warn_of_dropped_fields(connection: Connection) -> None:
+    """Say so if the server takes patches, but not what they say; nobody else would."""
+    from drakit_allocator.patch_trials import drops_attributes
+    from drakit_api.features import PATCHES_GATE
+
+    if await drops_attributes(connection):
+        way_out = f"drakit cluster restart apiserver --feature-gates {PATCHES_GATE}=true"
+        click.echo(
+            "Warning: this API server drops attributes and capacity of new patches, as its feature gate "
+            f"{PATCHES_GATE} is off; `{way_out}` turns it on (add --name of the cluster, and other gates that it has). "
+            "Patches that were written before that have to be applied again",
+            err=True,
+        )
 
 
 async def _stored_secret(connection: Connection) -> Object | None:
