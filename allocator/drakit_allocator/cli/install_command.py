@@ -35,7 +35,11 @@ def _options(command: F) -> F:
         click.option("--context", help="Context of the kubeconfig to use."),
         click.option("--dry-run", is_flag=True, help="Ask the server what would become of each object; store nothing."),
         click.option("--force-conflicts", is_flag=True, help="Take over fields that others have changed."),
-        click.option("--webhook", is_flag=True, help="Also a pod that refuses patches whose selectors do not compile."),
+        click.option(
+            "--webhook",
+            is_flag=True,
+            help="Also a pod that refuses patches whose selectors do not compile; waits until it does.",
+        ),
         click.option("--image", metavar="NAME", help="With --webhook: the image of the pod. [default: drakit:latest]"),
         click.option(
             "--failure-policy",
@@ -175,6 +179,8 @@ async def _apply(connection: Connection, options: Options) -> None:
     if options["webhook"]:
         deployed = _webhook(await _stored_secret(connection), options)
         await _tell(applied(connection, deployed, dry_run=dry_run, force=options["force_conflicts"]), dry_run=dry_run)
+        if not dry_run:
+            await _await_checks(connection, options)
 
 
 async def _warn_of_dropped_fields(connection: Connection) -> None:
@@ -190,6 +196,22 @@ async def _warn_of_dropped_fields(connection: Connection) -> None:
             "Patches that were written before that have to be applied again",
             err=True,
         )
+
+
+async def _await_checks(connection: Connection, options: Options) -> None:
+    from drakit_allocator.patch_trials import until_selectors_are_checked
+    from drakit_allocator.webhook import deployment
+
+    image = options["image"] or deployment.IMAGE
+    unknown = await until_selectors_are_checked(connection, options["timeout"], image=image, tell=_tell_of_progress)
+    if unknown:
+        click.echo(f"whether selectors of patches are checked is not known: {unknown}", err=True)
+    else:
+        click.echo("selectors of patches are checked")
+
+
+def _tell_of_progress(text: str) -> None:
+    click.echo(text, err=True)
 
 
 async def _stored_secret(connection: Connection) -> Object | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import ssl
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from drakit_client.resources import DEPLOYMENTS, SECRETS, SERVICES, VALIDATING_W
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_kind.cli.drakit_command import main
 from tests.allocator import kubeconfigs
+from tests.allocator.webhook import registered_webhook
 
 
 def _named(kind: str, objects: list[Object]) -> Object:
@@ -75,7 +77,9 @@ def test_a_certificate_that_is_there_is_kept() -> None:
 
 @pytest.mark.slow
 async def test_it_is_installed_kept_and_removed(tmp_path: Path) -> None:
-    async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as api:
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(Server(ServerConfig()))
+        api = await stack.enter_async_context(Connection(server.url, token=server.token))
         file = kubeconfigs.write(tmp_path / "kubeconfig", server.url, server.token)
 
         async def run(*arguments: str) -> Result:
@@ -85,6 +89,7 @@ async def test_it_is_installed_kept_and_removed(tmp_path: Path) -> None:
         dry = await run("--webhook", "--dry-run")
         assert dry.exit_code == 0, dry.output
         assert "deployment.apps/drakit-patch-webhook created (dry run)" in dry.output
+        await stack.enter_async_context(registered_webhook.called(api))
         result = await run("--webhook", "--image", "drakit:test")
         assert result.exit_code == 0, result.output
         assert "secret/drakit-patch-webhook created" in result.output
