@@ -58,8 +58,12 @@ class Reflector:
         on_change: Iterable[Handler] = (),
         transform: Transform | None = None,
         while_served: bool = False,
+        failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """With ``while_served``, ``run`` raises ``NotFound`` when the kind is not served; without, it tries again."""
+        """With ``while_served``, ``run`` raises ``NotFound`` when the kind is not served; without, it tries again.
+
+        ``failed`` is told of each failure after which it is tried again.
+        """
         self.resource = resource
         self.store: dict[Key, Any] = {}
         self.resource_version = ""
@@ -70,6 +74,7 @@ class Reflector:
         self._handlers = list(on_change)
         self._transform = transform
         self._while_served = while_served
+        self._failed = failed
         self._told: set[tuple[str, str, str]] = set()
         self._synced = asyncio.Event()
         self._forgotten = 0  # how often in a row no version has been known since the last list
@@ -111,6 +116,8 @@ class Reflector:
                 if self._while_served and isinstance(error, NotFound):
                     raise
                 failures += 1
+                if self._failed is not None:
+                    self._failed(error)
                 await self._wait(_BACKOFF.seconds(failures), error)
 
     async def _wait(self, delay: float, error: Exception) -> None:

@@ -57,7 +57,9 @@ class _Followed:
     def __init__(self, server: _ApiServer, connection: Connection) -> None:
         self.server = server
         self.changes: list[str] = []
-        self.mirror = LateMirror(connection, RESOURCE_SLICE_PATCHES, self._on_change, remedy="install it")
+        self.mirror = LateMirror(
+            connection, RESOURCE_SLICE_PATCHES, self._on_change, remedy="install it", roles="the role of readers"
+        )
 
     def _on_change(self, old: Any, new: Any) -> None:
         self.changes += [f"{sign}{obj['metadata']['name']}" for sign, obj in (("-", old), ("+", new)) if obj]
@@ -100,30 +102,35 @@ async def _following(answer: int | str) -> AsyncIterator[_Followed]:
 def looks_often(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(mirror, "_LOOK_AGAIN", 0.01)
     monkeypatch.setattr(mirror, "_RETRY", 0.01)
-    caplog.set_level(logging.INFO, "drakit_allocator")
+    # As a scheduler logs that was started without -v.
+    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.INFO, "scheduler")
 
 
 def _told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage().partition(": ")[2] for record in caplog.records if record.name == mirror.__name__]
+    """What the mirror has said, without whom it is about."""
+    texts = (record.getMessage() for record in caplog.records)
+    return [text.partition(": ")[2] for text in texts if text.startswith(_KIND)]
 
 
-_LATER = "it is followed as soon as it is there: install it"
+_KIND = "ResourceSlicePatch (resource.drakit.dev): "
+_ABSENT = "the kind is not installed; it is followed as soon as it is there: install it"
+_LATER = "it is followed as soon as the right is there: bind the role of readers"
+_REFUSED = f"the right to list and watch it is missing: it is 403; {_LATER}"
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"), [(ABSENT, "the kind is not installed"), (FORBIDDEN, "it is 403")], ids=["absent", "forbidden"]
-)
+@pytest.mark.parametrize(("answer", "text"), [(ABSENT, _ABSENT), (FORBIDDEN, _REFUSED)], ids=["absent", "forbidden"])
 async def test_nobody_waits_for_a_kind_that_is_not_there_and_it_is_told_once(
-    answer: int, why: str, caplog: pytest.LogCaptureFixture
+    answer: int, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with _following(answer) as followed:
         async with asyncio.timeout(5):
             await followed.mirror.synced()
         await followed.asked_again()
-        assert _told(caplog) == [f"{why}; {_LATER}"]
+        assert _told(caplog) == [text]
         followed.server.becomes("first")
         await _until(lambda: followed.changes == ["+first"])
-    assert _told(caplog) == [f"{why}; {_LATER}", "it is there now"]
+    assert _told(caplog) == [text, "it is followed now"]
 
 
 async def test_what_is_there_is_known_when_it_has_synced(caplog: pytest.LogCaptureFixture) -> None:
@@ -143,7 +150,7 @@ async def test_objects_go_with_their_kind_and_come_with_it_again(caplog: pytest.
         await _until(lambda: followed.changes == ["+first", "-first", "+second"])
         # What has another history is watched from its own list on.
         await _until(lambda: followed.server.versions[-1] == "of second")
-    assert _told(caplog) == [f"the kind is not installed; {_LATER}", "it is there now"]
+    assert _told(caplog) == [_ABSENT, "it is followed now"]
 
 
 async def test_a_kind_that_went_and_came_between_two_looks_is_listed_anew(caplog: pytest.LogCaptureFixture) -> None:
@@ -155,19 +162,23 @@ async def test_a_kind_that_went_and_came_between_two_looks_is_listed_anew(caplog
     assert _told(caplog) == []
 
 
-@pytest.mark.parametrize("answer", [AWAY, FORBIDDEN])
+_LOST = "it can no longer be read: it is 403; what was read before still counts; bind the role of readers"
+
+
+@pytest.mark.parametrize(("answer", "told"), [(AWAY, []), (FORBIDDEN, [_LOST])], ids=["away", "forbidden"])
 async def test_objects_stay_while_a_server_is_away_or_refuses_a_watch(
-    answer: int, caplog: pytest.LogCaptureFixture
+    answer: int, told: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with _following("first") as followed:
         await _until(lambda: followed.changes == ["+first"])
         followed.server.becomes(answer)
-        await followed.asked_again(2)
+        await followed.asked_again(3)
         assert followed.changes == ["+first"]
+        assert _told(caplog) == told
         followed.server.becomes("first")
         await followed.asked_again(1)
         assert followed.changes == ["+first"]
-    assert _told(caplog) == []
+    assert _told(caplog) == told
 
 
 async def test_a_server_that_is_away_at_the_start_is_waited_for() -> None:

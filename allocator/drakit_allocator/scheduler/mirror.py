@@ -17,6 +17,8 @@ from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import Resource
 
 log = logging.getLogger(__name__)
+# What every user sees, also without -v.
+_news = logging.getLogger("scheduler")
 
 _RETRY = 0.2  # seconds
 # Whether a kind is installed is looked up so often: a watch on its definition needs a right that few have.
@@ -91,13 +93,20 @@ class Mirror:
 class LateMirror:
     """Follows a collection whose kind may be installed, removed and installed again while the scheduler runs."""
 
-    def __init__(self, connection: Connection, resource: Resource, handler: Handler, *, remedy: str) -> None:
-        """``remedy`` says in the log what to do about a kind that is not there."""
+    def __init__(
+        self, connection: Connection, resource: Resource, handler: Handler, *, remedy: str, roles: str
+    ) -> None:
+        """``remedy`` says in the log what to do about a kind that is not there, ``roles`` which ones may read it."""
         self._connection = connection
         self._resource = resource
+        self._name = f"{resource.kind} ({resource.group})"
         self._remedy = remedy
-        self._reflector = Reflector(connection, resource, on_change=[handler], while_served=True)
+        self._roles = roles
+        self._reflector = Reflector(
+            connection, resource, on_change=[handler], while_served=True, failed=self._failed_to_follow
+        )
         self._is_lacking = False
+        self._is_refused = False
         self._looked = asyncio.Event()
 
     async def run(self) -> None:
@@ -124,17 +133,17 @@ class LateMirror:
         while why := await self._lack():
             if not self._is_lacking:
                 self._is_lacking = True
-                kind = f"{self._resource.kind} ({self._resource.group})"
-                log.info("%s: %s; it is followed as soon as it is there: %s", kind, why, self._remedy)
+                _news.warning("%s: %s", self._name, why)
                 self._reflector.forget()
             self._looked.set()
             await asyncio.sleep(_LOOK_AGAIN)
         if self._is_lacking:
             self._is_lacking = False
-            log.info("%s (%s): it is there now", self._resource.kind, self._resource.group)
+            _news.info("%s: it is followed now", self._name)
+        self._is_refused = False
 
     async def _lack(self) -> str:
-        """Say why the collection cannot be followed; "" if it can. Waits for a server that is away.
+        """Say why the collection cannot be followed, and what to do; "" if it can. Waits for a server that is away.
 
         A server refuses whoever has no rights before it looks whether there is such a kind, and the rights may come
         with the kind.
@@ -143,11 +152,19 @@ class LateMirror:
             try:
                 await self._connection.json("GET", self._resource.path(), params={"limit": "1"})
             except NotFound:
-                return "the kind is not installed"
+                return f"the kind is not installed; it is followed as soon as it is there: {self._remedy}"
             except REQUEST_FAILURES as error:
                 if isinstance(error, ApiError) and error.code == _FORBIDDEN:
-                    return error.message
+                    missing = f"the right to list and watch it is missing: {error.message}"
+                    return f"{missing}; it is followed as soon as the right is there: bind {self._roles}"
                 log.debug("%s: %s", self._resource.plural, str(error) or type(error).__name__)
                 await asyncio.sleep(_RETRY)
             else:
                 return ""
+
+    def _failed_to_follow(self, error: Exception) -> None:
+        """Tell of a right that is lost while the collection is followed; other failures pass."""
+        if isinstance(error, ApiError) and error.code == _FORBIDDEN and not self._is_refused:
+            self._is_refused = True
+            lost = f"it can no longer be read: {error.message}; what was read before still counts"
+            _news.warning("%s: %s; bind %s", self._name, lost, self._roles)

@@ -158,7 +158,8 @@ class Scheduler:
             return
         self.state.on_devices.append(self._evictions.devices_changed)
         remedy = "`drakit install patches` installs it"
-        patches = LateMirror(self._connection, RESOURCE_SLICE_PATCHES, self.state.on_patch, remedy=remedy)
+        roles = "the ClusterRole drakit-patch-reader, which `drakit install patches` creates"
+        patches = LateMirror(self._connection, RESOURCE_SLICE_PATCHES, self.state.on_patch, remedy=remedy, roles=roles)
         tasks.create_task(patches.run())
         await patches.synced()
 
