@@ -2,14 +2,16 @@
 
 Who taints devices, and who watches what, is the caller's: drakit's controllers evict for slices and DeviceTaintRules,
 as kube-controller-manager does, and its scheduler for ResourceSlicePatches. Words, and what counts as a toleration, are
-those of k8s.io/kubernetes/pkg/controller/devicetainteviction.
+those of k8s.io/kubernetes/pkg/controller/devicetainteviction; whose taint it is follows behind them where the caller
+says so.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import claim_names, is_reserved_for, is_terminal
@@ -23,12 +25,13 @@ from drakit_client.events import EventRecorder, reference
 from drakit_client.resources import PODS
 from drakit_client.work_queue import NotYet, WorkQueue
 
+log = logging.getLogger(__name__)
+
 Key = tuple[str, str]  # namespace, name
-# The taints of an allocated device.
-Taints = Callable[[DeviceRequestAllocationResult], Iterable[Taint]]
 
 EFFECT = "NoExecute"
 _REASON = "DeviceTaintManagerEviction"
+_MARKING = "Marking for deletion"
 _CONDITION = {
     "type": "DisruptionTarget",
     "status": "True",
@@ -38,6 +41,24 @@ _CONDITION = {
 _WORKERS = 10
 # Seconds until a pod is looked at again whose taints are not known yet.
 _SOON = 0.1
+
+
+class OwnedTaint(NamedTuple):
+    """A taint, and who gives it to the device; if that is said, log and event of an eviction name taint and owner."""
+
+    taint: Taint
+    owner: str = ""
+
+
+# The taints of an allocated device.
+Taints = Callable[[DeviceRequestAllocationResult], Iterable[OwnedTaint]]
+
+
+class _Eviction(NamedTuple):
+    """When a pod has to go, and why, if that is to be told."""
+
+    due: datetime
+    cause: str
 
 
 class TaintEviction:
@@ -83,34 +104,34 @@ class TaintEviction:
             return None
         uid = pod["metadata"]["uid"]
         try:
-            due = self._eviction_time(pod)
+            eviction = self._first_eviction(pod)
         except NotYet:
             return _SOON
-        if due is None:
+        if eviction is None:
             if uid in self._planned:
                 self._planned.discard(uid)
                 self._events.event(_reference(pod), "Normal", _REASON, "Cancelling deletion")
             return None
-        left = (due - datetime.now(UTC)).total_seconds()
+        left = (eviction.due - datetime.now(UTC)).total_seconds()
         if left > 0:
             self._planned.add(uid)
             return left
         self._planned.discard(uid)
-        await self._evict(pod)
+        await self._evict(pod, eviction.cause)
         return None
 
-    def _eviction_time(self, pod: Object) -> datetime | None:
-        """Compute when the pod has to go; None if nothing evicts it."""
-        times = []
+    def _first_eviction(self, pod: Object) -> _Eviction | None:
+        """Find out when the pod has to go; None if nothing evicts it."""
+        found = []
         for key in claim_keys(pod):
             claim = self._claim(key)
             if claim is not None and is_reserved_for(pod, claim):
-                times += [time for result in results(claim) for time in self._times(result)]
-        return min(times, default=None)
+                found += [eviction for result in results(claim) for eviction in self._evictions(result)]
+        return min(found, key=lambda eviction: eviction.due, default=None)
 
-    def _times(self, result: DeviceRequestAllocationResult) -> Iterator[datetime]:
+    def _evictions(self, result: DeviceRequestAllocationResult) -> Iterator[_Eviction]:
         """Iterate over when tolerations end, for each taint of an allocated device that is not tolerated for ever."""
-        for taint in self._taints(result):
+        for taint, owner in self._taints(result):
             if taint["effect"] != EFFECT:
                 continue
             seconds = [
@@ -122,15 +143,16 @@ class TaintEviction:
             if len(limits) == len(seconds):
                 added = taint.get("timeAdded")
                 since = datetime.fromisoformat(added) if added else datetime.now(UTC)
-                yield since + timedelta(seconds=max(0, min(limits, default=0)))
+                due = since + timedelta(seconds=max(0, min(limits, default=0)))
+                yield _Eviction(due, _cause(taint, owner, result) if owner else "")
 
-    async def _evict(self, pod: Object) -> None:
+    async def _evict(self, pod: Object, cause: str) -> None:
         metadata: ObjectMeta = pod["metadata"]
         try:
             current = await self._connection.get(PODS, metadata["name"], metadata["namespace"])
             if current["metadata"]["uid"] != metadata["uid"] or "deletionTimestamp" in current["metadata"]:
                 return
-            self._events.event(_reference(pod), "Normal", _REASON, "Marking for deletion")
+            self._events.event(_reference(pod), "Normal", _REASON, f"{_MARKING}: {cause}" if cause else _MARKING)
             (condition,) = conditions.with_condition(None, _CONDITION)
             patch: dict[str, Any] = {"metadata": {"uid": metadata["uid"]}, "status": {"conditions": [condition]}}
             await self._connection.patch(
@@ -139,6 +161,14 @@ class TaintEviction:
             await self._connection.delete(PODS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
         except NotFound:
             return
+        if cause:
+            log.warning("pod %s/%s is evicted: %s", metadata["namespace"], metadata["name"], cause)
+
+
+def _cause(taint: Taint, owner: str, result: DeviceRequestAllocationResult) -> str:
+    value = f"={taint['value']}" if taint.get("value") else ""
+    device = f"{result['driver']}/{result['pool']}/{result['device']}"
+    return f"taint {taint['key']}{value}:{taint['effect']} of {owner} on device {device}"
 
 
 def claim_keys(pod: Object) -> Iterator[Key]:

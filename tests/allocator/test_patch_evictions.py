@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
@@ -74,12 +75,12 @@ class _Cluster:
         spec = {"driver": _DRIVER, "nodeName": "node", "pool": pool, "devices": listed}
         self.snapshot.put_slice({"metadata": {"name": "slice"}, "spec": spec})
 
-    def patched(self, *, expression: str = "true", **on: Any) -> None:
+    def patched(self, *, expression: str = "true", value: str = "", **on: Any) -> None:
         """Show a patch that evicts."""
         on["selectors"] = [{"cel": {"expression": expression}}]
         metadata = {"name": "patch", "creationTimestamp": "2026-01-01T00:00:00Z"}
-        taints = [{"key": "example.com/broken", "effect": "NoExecute"}]
-        self.snapshot.put_patch({"metadata": metadata, "spec": {"devices": {"filter": on, "taints": taints}}})
+        taint = {"key": "example.com/broken", **({"value": value} if value else {}), "effect": "NoExecute"}
+        self.snapshot.put_patch({"metadata": metadata, "spec": {"devices": {"filter": on, "taints": [taint]}}})
 
     def allocated(self, **tolerates: Any) -> None:
         """Show a claim that has the last device, for the pod."""
@@ -144,9 +145,32 @@ def test_a_pod_goes_whatever_is_seen_last(pod: Object, late: str) -> None:
             cluster.evictions.look_at_all()
             await _passes()
             steps[late]()
-            await _until(lambda: not cluster.server.pods and "Marking for deletion" in cluster.server.told)
+            await _until(lambda: not cluster.server.pods and any(map(_is_marked, cluster.server.told)))
 
     asyncio.run(evicts())
+
+
+def _is_marked(message: str) -> bool:
+    return message.startswith("Marking for deletion")
+
+
+@pytest.mark.parametrize(("value", "taint"), [("", "example.com/broken"), ("fan", "example.com/broken=fan")])
+def test_log_and_event_name_the_patch_that_evicts(value: str, taint: str, caplog: pytest.LogCaptureFixture) -> None:
+    cause = f"taint {taint}:NoExecute of ResourceSlicePatch patch on device {_DRIVER}/node/gpu-{_DEVICES - 1}"
+
+    async def evicts() -> None:
+        async with _running() as cluster:
+            cluster.published()
+            cluster.allocated()
+            cluster.bound(_CLAIMED)
+            cluster.patched(value=value)
+            await _until(lambda: not cluster.server.pods and bool(cluster.server.told))
+            assert cluster.server.told == [f"Marking for deletion: {cause}"]
+
+    # As a scheduler logs that was started without -v.
+    caplog.set_level(logging.WARNING)
+    asyncio.run(evicts())
+    assert [record.getMessage() for record in caplog.records] == [f"pod ns/pod is evicted: {cause}"]
 
 
 def test_a_patch_that_goes_cancels_what_is_planned() -> None:

@@ -14,14 +14,14 @@ from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.core.pod_claims import claim_names
-from drakit_api.core.tolerations import Taint
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.objects.allocations import results
 from drakit_api.slice_patches.patch import DeviceFilter, SlicePatch
 from drakit_api.typed_objects import DeviceRequestAllocationResult, ResourceClaim
 from drakit_client.connection import Connection
 from drakit_client.events import EventRecorder
-from drakit_client.taint_eviction import EFFECT, TaintEviction
+from drakit_client.resources import RESOURCE_SLICE_PATCHES
+from drakit_client.taint_eviction import EFFECT, OwnedTaint, TaintEviction
 from drakit_client.work_queue import NotYet
 
 # Changes of devices within so many seconds are looked at together.
@@ -88,13 +88,14 @@ class PatchEvictions:
             if consumer.get("resource") == "pods":
                 self._eviction.add((claim["metadata"]["namespace"], consumer["name"]))
 
-    def _taints(self, result: DeviceRequestAllocationResult) -> Iterator[Taint]:
+    def _taints(self, result: DeviceRequestAllocationResult) -> Iterator[OwnedTaint]:
         """Yield the taints that patches give to an allocated device, with the time since when they are there."""
         published, position = self._device(result)
         if published is None or published.change is None:
             return
         for patch in published.change.patches_of(position):
-            yield from ({"timeAdded": taints_since(patch.obj), **taint} for taint in patch.taints)
+            since, owner = taints_since(patch.obj), f"{RESOURCE_SLICE_PATCHES.kind} {patch.name}"
+            yield from (OwnedTaint({"timeAdded": since, **taint}, owner) for taint in patch.taints)
 
     def _device(self, result: DeviceRequestAllocationResult) -> tuple[PublishedSlice | None, int]:
         """Find a device as patches make it look. Raises ``NotYet`` while that takes longer than a turn."""

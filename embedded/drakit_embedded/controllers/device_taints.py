@@ -22,7 +22,7 @@ from drakit_api.typed_objects import (
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import key_of
 from drakit_client.resources import DEVICE_TAINT_RULES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_client.taint_eviction import TaintEviction, claim_keys
+from drakit_client.taint_eviction import OwnedTaint, TaintEviction, claim_keys
 from drakit_embedded.controllers.informers import Informers
 
 
@@ -41,7 +41,7 @@ class DeviceTaintEviction:
             EventRecorder(informers.connection, "device-taint-eviction-controller"),
             pod=self._pods.store.get,
             claim=self._claims.store.get,
-            taints=self._taints,
+            taints=lambda result: map(OwnedTaint, self._taints(result)),
         )
         self._pods.on_change(self._pod_changed)
         self._claims.on_change(self._claim_changed)
