@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_client.connection import Connection
 
-_FAULTS = 8
+_NOTES = 8
 _NAMES = 10
 
 
@@ -216,17 +216,16 @@ def _tell(found: Listing, options: Options) -> None:
         some = f"; {found.total} are there without these options" if found.total else ""
         click.echo(f"no devices found{some}", err=True)
     if _follows_patches(options):
-        for line in _faults(found):
+        for line in _notes(found):
             click.echo(line, err=True)
     elif found.patched:
         have = "1 device has" if found.patched == 1 else f"{found.patched} of {len(found.devices)} devices have"
         click.echo(f"{have} patches that apply; --patched shows what they change", err=True)
 
 
-def _faults(found: Listing) -> Iterable[str]:
-    from drakit_allocator.explanation.phrases import faulty_patch_text
-    from drakit_allocator.explanation.report import FaultyPatch
+def _notes(found: Listing) -> Iterable[str]:
+    from drakit_allocator.listing.notes import patch_notes
 
-    faults = [faulty_patch_text(FaultyPatch.of(one)) for one in found.snapshot.overlay.faults]
-    more = len(faults) - _FAULTS
-    return [*faults[:_FAULTS], *([f"... and {more} more faults of patches"] if more > 0 else [])]
+    notes = patch_notes(found)
+    more = len(notes) - _NOTES
+    return [*notes[:_NOTES], *([f"... and {more} more notes on patches"] if more > 0 else [])]

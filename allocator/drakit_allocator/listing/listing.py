@@ -11,6 +11,7 @@ from drakit_allocator.devices.columns import bits
 from drakit_allocator.devices.devices import Device, DeviceID, PoolID, PublishedSlice, node_selection
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import Inventory, name_of
+from drakit_allocator.listing.reach import Reach
 from drakit_allocator.nodes import Node, is_reachable
 from drakit_allocator.pools.pools import SliceIndex
 from drakit_allocator.snapshot import Snapshot
@@ -64,12 +65,15 @@ class Holding(NamedTuple):
 class Listing:
     """Devices in the order of drivers, pools and slices; ``total`` is how many there are altogether.
 
-    ``patched`` is how many of those that are listed have patches that apply.
+    ``patched`` is how many of those that are listed have patches that apply; ``reaches`` are of the chosen patches,
+    ``reached`` names those of them that apply to any device that there is, listed or not.
     """
 
     snapshot: Snapshot
     holdings: Mapping[DeviceID, Sequence[Holding]]
     is_patched: bool
+    reaches: Sequence[Reach] = ()
+    reached: set[str] = field(default_factory=set)
     devices: list[Device] = field(default_factory=list)
     total: int = 0
     patched: int = 0
@@ -78,7 +82,9 @@ class Listing:
 def listed(inventory: Inventory, choice: Choice, progress: Progress | None = None) -> Listing:
     """List devices of the newest generation of each pool."""
     snapshot = inventory.snapshot()
-    found = Listing(snapshot, _holdings(inventory.claims), choice.is_patched)
+    chosen = [one for one in snapshot.overlay.patches if one.name in choice.patches]
+    reaches = [Reach(one, snapshot.classes) for one in chosen]
+    found = Listing(snapshot, _holdings(inventory.claims), choice.is_patched, reaches)
     names = [name_of(one) for pool in sorted(inventory.slices_by_pool) for one in inventory.newest(pool)]
     for number, name in enumerate(dict.fromkeys(names), 1):
         _add(found, snapshot.slices, name, choice)
@@ -90,30 +96,37 @@ def listed(inventory: Inventory, choice: Choice, progress: Progress | None = Non
 def _add(found: Listing, index: SliceIndex, name: str, choice: Choice) -> None:
     published = index.published(name)
     found.total += len(published)
+    for each in found.reaches:
+        if each.patch.name not in found.reached and each.devices(published):
+            found.reached.add(each.patch.name)
     if not choice.has_pool(published.pool):
         return
     seen = index.seen(name)
-    patched = _patched(seen, ())
+    patched = _patched(seen)
     shown = seen if choice.is_patched else published
     if not shown.is_selected_per_device and not choice.has_node(*node_selection(shown.spec)):
         return
-    for position in _positions(seen, choice):
+    for position in _positions(published, found.reaches, choice):
         device = shown.device(position)
         if not shown.is_selected_per_device or choice.has_node(*device.node_selection()):
             found.devices.append(device)
             found.patched += patched >> position & 1
 
 
-def _positions(seen: PublishedSlice, choice: Choice) -> Sequence[int]:
-    return bits(_patched(seen, choice.patches)) if choice.patches else range(len(seen))
+def _positions(published: PublishedSlice, reaches: Iterable[Reach], choice: Choice) -> Sequence[int]:
+    if not choice.patches:
+        return range(len(published))
+    mask = 0
+    for one in reaches:
+        mask |= one.devices(published)
+    return bits(mask)
 
 
-def _patched(seen: PublishedSlice, names: Iterable[str]) -> int:
-    """Return the devices to which patches of these names apply, or any if there is no name, as bits."""
-    wanted, mask = frozenset(names), 0
-    for patch, one in () if seen.change is None else seen.change.patches:
-        if not wanted or patch.name in wanted:
-            mask |= one
+def _patched(seen: PublishedSlice) -> int:
+    """Return the devices to which patches apply that say something of them, as bits."""
+    mask = 0
+    for _, one in () if seen.change is None else seen.change.patches:
+        mask |= one
     return mask
 
 

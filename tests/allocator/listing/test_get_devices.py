@@ -261,6 +261,60 @@ def test_patches_that_do_not_work_are_told(files: _Files) -> None:
     assert only.stderr == f"no devices found; 5 are there without these options\n{told}"
 
 
+_TIER = {f"{_GPU}/tier": {"string": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        pytest.param(
+            {"driver": "gpu.exmaple.com"},
+            f": no slice is of driver gpu.exmaple.com; there are {_GPU}, {_NIC}",
+            id="a driver that nobody is",
+        ),
+        pytest.param({"pool": "n7"}, ": there is no pool n7; there are all, n1, n2, rack", id="a pool"),
+        pytest.param(
+            {"driver": _NIC, "pool": "n1"}, f": driver {_NIC} has no pool n1; there are all, rack", id="one of others"
+        ),
+        pytest.param({"device": "gpu-9"}, "", id="a device"),
+        pytest.param({"device": "gone"}, "", id="one of an older generation"),
+    ],
+)
+def test_a_chosen_patch_that_applies_to_nothing_says_which_name_is_nobodys(
+    files: _Files, wanted: Object, why: str
+) -> None:
+    lost = _patch("lost", {"deviceClassName": "nowhere"}, attributes=_TIER)
+    result = files.get(
+        "--patched", "--patch", "typo", objects=[*_SLICES, lost, _patch("typo", wanted, attributes=_TIER)]
+    )
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == (
+        f"no devices found; 5 are there without these options\npatch typo applies to no device{why}\n"
+    )
+
+
+def test_misspelt_names_are_told_whatever_patches_are_asked_for(files: _Files) -> None:
+    typos = [_patch(f"typo-{number}", {"driver": "nobody"}, attributes=_TIER) for number in range(10)]
+    idle = _patch("waiting", {"device": "gpu-9"}, attributes=_TIER)
+    lines = files.get("--patched", objects=[*_SLICES, idle, *typos]).stderr.splitlines()
+    assert lines[0] == f"patch typo-0 applies to no device: no slice is of driver nobody; there are {_GPU}, {_NIC}"
+    assert (len(lines), lines[-1]) == (9, "... and 2 more notes on patches")
+
+
+def test_a_patch_that_applies_elsewhere_is_not_said_to_do_nothing(files: _Files) -> None:
+    result = files.get("--patch", "gilded", "--driver", _NIC)
+    assert result.stderr == "no devices found; 5 are there without these options\n"
+
+
+def test_a_patch_that_changes_nothing_still_has_devices(files: _Files) -> None:
+    idle = _patch("idle", {"selectors": [{"cel": {"expression": f'device.attributes["{_GPU}"].tier == "silver"'}}]})
+    wanted = {**idle["spec"]["devices"]["filter"], "driver": _GPU}
+    idle["spec"]["devices"]["filter"] = wanted
+    result = files.get("--patch", "idle", "-o", "name", objects=[*_SLICES, idle])
+    assert result.stdout.split() == [f"{_GPU}/n1/gpu-0", f"{_GPU}/n2/gpu-2"]
+    assert result.stderr == "patch idle says nothing of the devices to which it applies\n"
+
+
 def test_that_there_are_no_devices_is_told(files: _Files) -> None:
     result = files.get(objects=[_claim("train")])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no devices found\n")

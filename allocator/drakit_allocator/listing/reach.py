@@ -1,0 +1,61 @@
+"""To which devices a ResourceSlicePatch applies, and what its filter names that nobody has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from drakit_allocator.devices.devices import PoolID, PublishedSlice
+from drakit_allocator.explanation.phrases import some_of
+from drakit_allocator.overlays.statements import Statement
+from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.slice_patches.patch import DeviceFilter, SlicePatch
+
+_NAMES = 10
+
+
+class Reach:
+    """Finds devices to which a patch applies, also if it says nothing of them, of which the overlay keeps no record."""
+
+    def __init__(self, patch: SlicePatch, classes: Mapping[str, ReadOnlyObject]) -> None:
+        self.patch = patch
+        self._statement = Statement.of_patch(patch, classes)
+        # No device was looked at yet: this is about a filter that selects none, whatever there is.
+        self._is_nowhere = bool(self._statement.faults)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the patch says nothing of any device."""
+        return self._statement.is_idle
+
+    def devices(self, published: PublishedSlice) -> int:
+        """Return the devices of a slice to which the patch applies, as bits."""
+        if self._is_nowhere or not self.patch.filter.may_concern(*published.pool):
+            return 0
+        return self._statement.selected(published)
+
+
+class KnownPools:
+    """The pools that there are, by driver; finds names in filters that are those of none."""
+
+    def __init__(self, pools: Iterable[PoolID]) -> None:
+        self._by_driver: dict[str, set[str]] = {}
+        for driver, pool in pools:
+            self._by_driver.setdefault(driver, set()).add(pool)
+        self._every = set[str]().union(*self._by_driver.values())
+
+    def lacks(self, wanted: DeviceFilter) -> str:
+        """Say which driver or pool a filter names that is not there; empty if it is, or if there is none at all."""
+        if not self._by_driver:
+            return ""
+        driver, pool = wanted.driver, wanted.pool
+        if driver is not None and driver not in self._by_driver:
+            return f"no slice is of driver {driver}; there are {_some(self._by_driver)}"
+        pools = self._every if driver is None else self._by_driver[driver]
+        if pool is not None and pool not in pools:
+            whose = "there is no pool" if driver is None else f"driver {driver} has no pool"
+            return f"{whose} {pool}; there are {_some(pools)}"
+        return ""
+
+
+def _some(names: Iterable[str]) -> str:
+    return some_of(sorted(names), _NAMES)
