@@ -12,6 +12,7 @@ import msgspec
 
 from drakit_api.features import FeatureGates
 from drakit_api.golang.goerrors import aggregated
+from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import FieldError
 from drakit_api.validation.selectors import selectors
@@ -36,7 +37,7 @@ def answer(body: bytes, gates: FeatureGates) -> Object:
     found = list(_faults(request, gates)) if _is_judged(request) else []
     response: Object = {"uid": request["uid"], "allowed": not found}
     if found:
-        response["status"] = _refusal(found)
+        response["status"] = _refusal(_name(request), found)
     return {"apiVersion": _API_VERSION, "kind": _KIND, "response": response}
 
 
@@ -82,12 +83,22 @@ def _expressions(patch: Any) -> dict[int, str]:
     }
 
 
-def _refusal(found: list[FieldError]) -> Object:
+def _name(request: Object) -> str:
+    """Return the name of the patch; of one whose name the server is to make, what it begins with."""
+    metadata = request["object"].get("metadata")
+    own = metadata if isinstance(metadata, dict) else {}
+    names = (request.get("name"), own.get("name"), own.get("generateName"))
+    return next((one for one in names if one and isinstance(one, str)), "")
+
+
+def _refusal(name: str, found: list[FieldError]) -> Object:
+    """Refuse a patch as an API server refuses its own kinds: kubectl prints kind and name only if they are details."""
+    group, kind = _PATCHES
     causes = [{"reason": fault.reason, "message": fault.message, "field": fault.field} for fault in found]
     return {
         "status": "Failure",
         "code": 422,
         "reason": "Invalid",
-        "message": aggregated(map(str, found)),
-        "details": {"causes": causes},
+        "message": f"{kind}.{group} {quote(name)} is invalid: {aggregated(map(str, found))}",
+        "details": {"name": name, "group": group, "kind": kind, "causes": causes},
     }

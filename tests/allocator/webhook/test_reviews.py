@@ -59,7 +59,8 @@ def test_an_expression_is_judged_as_that_of_a_device_class(expression: str) -> N
             (each.field.replace("spec.", "spec.devices.filter."), each.message) for each in wanted
         ]
         assert response["status"]["code"] == 422
-        assert response["status"]["message"].startswith("spec.devices.filter.selectors[0].cel.expression: ")
+        about = 'ResourceSlicePatch.resource.drakit.dev "p" is invalid: '
+        assert response["status"]["message"].startswith(f"{about}spec.devices.filter.selectors[0].cel.expression: ")
 
 
 def test_each_wrong_expression_is_told_by_its_place() -> None:
@@ -68,6 +69,22 @@ def test_each_wrong_expression_is_told_by_its_place() -> None:
         "spec.devices.filter.selectors[1].cel.expression",
         "spec.devices.filter.selectors[3].cel.expression",
     ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "request_", "name"),
+    [
+        pytest.param({"name": "p"}, {"name": "p"}, "p", id="of the request"),
+        pytest.param({"name": "p"}, {}, "p", id="of the object alone"),
+        pytest.param({"generateName": "p-"}, {"name": ""}, "p-", id="not made yet"),
+        pytest.param(None, {"name": 1}, "", id="none"),
+    ],
+)
+def test_a_refusal_names_the_patch(metadata: Any, request_: Object, name: str) -> None:
+    status = _answered({**_patch("1 +"), "metadata": metadata}, **request_)["status"]
+    named = {field: status["details"][field] for field in ("name", "group", "kind")}
+    assert named == {"name": name, "group": "resource.drakit.dev", "kind": "ResourceSlicePatch"}
+    assert status["message"].startswith(f'ResourceSlicePatch.resource.drakit.dev "{name}" is invalid: spec.')
 
 
 def test_an_expression_that_was_there_is_not_judged_again() -> None:

@@ -75,7 +75,8 @@ async def test_a_patch_whose_selector_does_not_compile_is_refused_while_the_webh
             with pytest.raises(ApiError) as refused:
                 await api.create(RESOURCE_SLICE_PATCHES, wrong)
             assert f'webhook "selectors.{RESOURCE_SLICE_PATCHES.group}" denied the request' in refused.value.message
-            assert "spec.devices.filter.selectors[0].cel.expression: Invalid value" in refused.value.message
+            about = f'ResourceSlicePatch.{RESOURCE_SLICE_PATCHES.group} "p" is invalid: '
+            assert f"{about}spec.devices.filter.selectors[0].cel.expression: Invalid value" in refused.value.message
             assert "undefined field 'drive'" in refused.value.message
             await api.create(RESOURCE_SLICE_PATCHES, right)
             with pytest.raises(ApiError, match="undefined field 'drive'"):
