@@ -146,7 +146,9 @@ async def _serve_patches(api: Connection) -> None:
 async def test_patches_count_with_their_gate(cluster: _Cluster) -> None:
     gate = ("--feature-gates", "DRAAdminControlledDeviceAttributes=true")
     await cluster.claim("one")
-    assert (await cluster.explain("claim", "one", *gate)).stdout.startswith("team/one: fits on n1\n")
+    without = await cluster.explain("claim", "one", *gate)
+    assert without.stdout.startswith("team/one: fits on n1\n")
+    assert without.stderr == ("the kind ResourceSlicePatch is not installed: drakit install patches installs it\n")
     await _serve_patches(cluster.api)
     assert (await cluster.explain("claim", "one")).stderr == ""
     taints = [{"key": "k", "effect": "NoSchedule"}]

@@ -217,7 +217,6 @@ def _holdings(claims: list[dict[str, Any]]) -> str:
 def _explained(question: _Question, options: Options) -> Explanation:
     import msgspec
 
-    from drakit_allocator.cli.ignored_patches import tell_ignored
     from drakit_allocator.cli.waiting import Waiting
     from drakit_allocator.explanation import Inventory
     from drakit_allocator.explanation import explain as explained
@@ -245,7 +244,7 @@ def _explained(question: _Question, options: Options) -> Explanation:
         claims=live.claims,
         patches=live.patches if follows_patches else (),
     )
-    tell_ignored(0 if follows_patches else len(live.patches))
+    _tell_of_patches(live, follows_patches)
     explanation = explained(
         workload.to_allocate,
         candidates,
@@ -256,3 +255,13 @@ def _explained(question: _Question, options: Options) -> Explanation:
     )
     described = () if extended is None else extended.described()
     return msgspec.structs.replace(explanation, extended_resources=described)
+
+
+def _tell_of_patches(live: LiveObjects, follows_patches: bool) -> None:
+    """Say on stderr that patches do not count, or cannot be there."""
+    from drakit_allocator.cli.ignored_patches import NOT_INSTALLED, tell_ignored
+
+    if not follows_patches:
+        tell_ignored(len(live.patches))
+    elif not live.is_patch_kind_installed:
+        click.echo(NOT_INSTALLED, err=True)

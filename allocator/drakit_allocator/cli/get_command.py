@@ -108,6 +108,7 @@ def _follows_patches(options: Options) -> bool:
 
 async def _of_cluster(connection: Connection, gates: FeatureGates, options: Options) -> _Read:
     """Read a cluster; patches must be readable only if they are asked for."""
+    from drakit_allocator.cli.ignored_patches import NOT_INSTALLED
     from drakit_allocator.explanation import Inventory
     from drakit_allocator.features import Features
     from drakit_allocator.inputs.live_objects import ClusterError, read_cluster
@@ -125,7 +126,8 @@ async def _of_cluster(connection: Connection, gates: FeatureGates, options: Opti
         claims=live.claims,
         patches=live.patches,
     )
-    return inventory, tuple(Node.of(known[name]) for name in options["nodes"]), ()
+    is_missing = _follows_patches(options) and not live.is_patch_kind_installed
+    return inventory, tuple(Node.of(known[name]) for name in options["nodes"]), [NOT_INSTALLED] if is_missing else []
 
 
 def _of_files(options: Options) -> _Read:

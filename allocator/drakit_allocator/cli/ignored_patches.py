@@ -1,10 +1,12 @@
-"""What commands say of ResourceSlicePatches that do not count, as their feature gate is off."""
+"""What commands say of ResourceSlicePatches that do not count: their feature gate is off, or there is no such kind."""
 
 from __future__ import annotations
 
 import click
 
 from drakit_api.features import PATCHES_GATE
+
+NOT_INSTALLED = "the kind ResourceSlicePatch is not installed: drakit install patches installs it"
 
 
 def tell_ignored(count: int) -> None:

@@ -14,7 +14,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_api.objects import conversion
 from drakit_client.connection import Connection
-from drakit_client.errors import UNREACHABLE, ApiError, NotFound
+from drakit_client.errors import REQUEST_FAILURES, UNREACHABLE, ApiError, NotFound
 from drakit_client.resources import (
     DEVICE_CLASSES,
     DEVICE_TAINT_RULES,
@@ -26,6 +26,7 @@ from drakit_client.resources import (
     Resource,
 )
 
+_FORBIDDEN = 403
 _VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)")
 
 
@@ -43,6 +44,7 @@ class LiveObjects:
     claims: list[Object]
     taint_rules: list[Object]
     patches: list[Object]  # all of them, whether or not their feature gate is on
+    is_patch_kind_installed: bool = True
 
     def claim(self, namespace: str, name: str) -> Object:
         """Return a claim. Raises ``ClusterError``, which names those that there are."""
@@ -55,7 +57,7 @@ class LiveObjects:
 
 async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjects:
     """Read all nodes, slices, classes, claims, taint rules and patches. Raises ``ClusterError``."""
-    nodes, slices, classes, claims, rules, patches = await asyncio.gather(
+    nodes, slices, classes, claims, rules, (patches, is_installed) = await asyncio.gather(
         _items(connection, NODES),
         _converted(connection, RESOURCE_SLICES),
         _converted(connection, DEVICE_CLASSES),
@@ -65,19 +67,33 @@ async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjec
     )
     if gates.enabled(MIXINS_GATE):
         slices = [mixins.applied_to(one) for one in slices]
-    return LiveObjects(nodes, slices, classes, claims, rules, patches)
+    return LiveObjects(nodes, slices, classes, claims, rules, patches, is_installed)
 
 
-async def _patches(connection: Connection, *, is_needed: bool) -> list[Object]:
-    """Read the patches; there are none where the kind is not served, or the user may not read what does not count."""
+async def _patches(connection: Connection, *, is_needed: bool) -> tuple[list[Object], bool]:
+    """Read the patches, and whether their kind is installed; a user need not be allowed to read what does not count."""
     try:
-        return await _items(connection, RESOURCE_SLICE_PATCHES)
+        return await _items(connection, RESOURCE_SLICE_PATCHES), True
     except NotFound:
-        return []
+        return [], False
     except ClusterError:
-        if is_needed:
-            raise
-        return []
+        if not is_needed:
+            return [], True
+        # Users without rights are told that they have none before they are told that there is no such kind.
+        if not await _is_served(connection, RESOURCE_SLICE_PATCHES):
+            return [], False
+        raise
+
+
+async def _is_served(connection: Connection, resource: Resource) -> bool:
+    """Tell whether the API server knows a group and version; if it does not say so, it does."""
+    try:
+        await connection.json("GET", f"/apis/{resource.group}/{resource.version}")
+    except NotFound:
+        return False
+    except REQUEST_FAILURES:
+        return True
+    return True
 
 
 async def read_pod(connection: Connection, namespace: str, name: str) -> Object:
@@ -135,7 +151,19 @@ async def _items(connection: Connection, resource: Resource) -> list[Object]:
 
 
 def _failed(connection: Connection, resource: Resource, error: BaseException) -> ClusterError:
-    return ClusterError(f"{connection.server}: {resource.plural} cannot be read: {_reason(error)}")
+    is_forbidden = isinstance(error, ApiError) and error.code == _FORBIDDEN
+    remedy = f"; ask for {_role_for(resource)}" if is_forbidden else ""
+    return ClusterError(f"{connection.server}: {resource.plural} cannot be read: {_reason(error)}{remedy}")
+
+
+def _role_for(resource: Resource) -> str:
+    """Name the role that a user lacks; of what is read together, all at once."""
+    if resource.kind == RESOURCE_SLICE_PATCHES.kind:
+        return "the ClusterRole drakit-patch-reader, which comes with the kind"
+    if resource.kind == PODS.kind:
+        return "a Role that may get pods"
+    every = sorted(one.plural for one in (DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES))
+    return f"a ClusterRole that may list nodes, and {', '.join(every)} of {RESOURCE_SLICES.group}"
 
 
 def _reason(error: BaseException) -> str:

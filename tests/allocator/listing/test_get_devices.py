@@ -367,16 +367,22 @@ async def _running(folder: Path, gates: FeatureGates) -> AsyncIterator[_Cluster]
         yield _Cluster(server, api, folder / "kubeconfig")
 
 
+_NOT_INSTALLED = "the kind ResourceSlicePatch is not installed: drakit install patches installs it\n"
+
+
 async def test_devices_of_a_cluster_that_has_no_patches(tmp_path: Path) -> None:
     async with _running(tmp_path, FeatureGates()) as cluster:
         result = await cluster.get("--node", "n2")
         assert [row[2] for row in _table(result.stdout)[1:]] == ["gpu-2", "nic-1", "nic-0"]
         assert (result.exit_code, result.stderr) == (0, "")
-        assert (await cluster.get("--patched")).exit_code == 0
+        patched = await cluster.get("--patched")
+        assert (patched.exit_code, patched.stderr) == (0, _NOT_INSTALLED)
         unknown = await cluster.get("--node", "n9")
         assert (unknown.exit_code, unknown.stderr) == (1, "Error: there is no Node n9; there are n1, n2\n")
         unknown = await cluster.get("--patch", "x")
-        assert unknown.stderr == "Error: there is no ResourceSlicePatch x; there is no ResourceSlicePatch at all\n"
+        assert unknown.stderr == (
+            f"{_NOT_INSTALLED}Error: there is no ResourceSlicePatch x; there is no ResourceSlicePatch at all\n"
+        )
 
 
 async def test_devices_of_a_cluster_with_patches(tmp_path: Path) -> None:
