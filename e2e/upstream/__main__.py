@@ -13,11 +13,11 @@ from pathlib import Path
 
 import click
 
-from drakit_client.processes.ending_signals import run_until_told
+from drakit_client.processes.ending_signals import INTERRUPTED_STATUS, run_until_told
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
 from drakit_kind.clusters.backends import BACKENDS, Backend, real_components
 from drakit_kind.clusters.readable_errors import readable_errors
-from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
+from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.nodes.busybox import find_busybox
 from drakit_kind.testing.prerequisites import require
 from e2e.upstream import expectations

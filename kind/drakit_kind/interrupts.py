@@ -10,10 +10,7 @@ from types import FrameType
 
 import click
 
-from drakit_client.processes.ending_signals import ENDING, raised_afterwards
-
-# The exit status that shells give: 128 plus the number of SIGINT.
-INTERRUPTED_STATUS = 130
+from drakit_client.processes.ending_signals import ENDING, INTERRUPTED_STATUS, raised_afterwards
 
 
 def end_in_order_on_signals() -> None:

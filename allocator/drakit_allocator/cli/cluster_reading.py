@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from drakit_allocator.cli.interruption import ended_by_ctrl_c
+from drakit_client.processes.ending_signals import ended_at_once_by_ctrl_c
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -64,9 +65,10 @@ async def connected(
 @contextmanager
 def cluster_errors() -> Iterator[None]:
     """Turn the errors of reading a cluster into messages, and Ctrl-C into its exit status."""
-    from drakit_allocator.inputs.live_objects import ClusterError
-    from drakit_api.features import FeatureGateError
-    from drakit_client.errors import ConfigurationError
+    with ended_at_once_by_ctrl_c():
+        from drakit_allocator.inputs.live_objects import ClusterError
+        from drakit_api.features import FeatureGateError
+        from drakit_client.errors import ConfigurationError
 
     try:
         with ended_by_ctrl_c():

@@ -87,10 +87,12 @@ async def _run(options: Options) -> None:
     from drakit_allocator.webhook.serving import Address, serving
     from drakit_client.processes.readiness import announce_ready, told_to_stop
 
-    address, stopping = Address.parse(options["listen"]), told_to_stop()
+    address = Address.parse(options["listen"])
     async with contextlib.AsyncExitStack() as stack:
         connection = await _connected(options, stack) if options["register"] else None
         gates = await _gates(connection, options)
+        # Not before: until here Ctrl-C ends it at once, also if the API server does not answer.
+        stopping = told_to_stop()
         files = options["tls_cert_file"], options["tls_key_file"]
         served = await stack.enter_async_context(serving(address, gates, *files))
         if connection is not None:

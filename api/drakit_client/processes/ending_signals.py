@@ -6,15 +6,19 @@ of an event loop, puts the signal off until it is done.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from types import FrameType
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 T = TypeVar("T")
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# The exit status that shells give: 128 plus the number of SIGINT.
+INTERRUPTED_STATUS = 130
 
 
 class Deferred(NamedTuple):
@@ -43,6 +47,29 @@ def raised_afterwards() -> Iterator[Deferred]:
             signal.raise_signal(each)
 
 
+@contextmanager
+def ended_at_once_by_ctrl_c() -> Iterator[None]:
+    """End the process on Ctrl-C in this block, which only imports modules, so that there is nothing to clean up.
+
+    What a handler raises there may be lost: importing has callbacks whose errors Python prints and forgets. Who has
+    another handler than Python's own keeps it.
+    """
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end_at_once(number: int, frame: FrameType | None) -> NoReturn:
+    os.write(2, b"interrupted\n")
+    os._exit(INTERRUPTED_STATUS)
+
+
 def run_until_told(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as ``asyncio.run`` does; in the main thread, a signal that has a handler cancels it.
 
@@ -52,8 +79,12 @@ def run_until_told(work: Coroutine[Any, Any, T]) -> T:
     which asyncio's own parts do not bear; and a signal that comes just before the loop waits is heard only when
     something else wakes it.
     """
-    # Imported here: it takes 30 ms, and not every command that hears signals has a loop.
-    import asyncio
+    try:
+        # Imported here: it takes 30 ms, and not every command that hears signals has a loop.
+        import asyncio
+    except KeyboardInterrupt:
+        work.close()  # else Python warns that nobody has awaited it
+        raise
 
     with raised_afterwards() as (numbers, came):
 

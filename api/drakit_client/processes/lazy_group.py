@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from drakit_client.processes.ending_signals import ended_at_once_by_ctrl_c
+
 
 class Elsewhere(NamedTuple):
     """A command that is not imported yet: its module, its name there, and its line in the help of the group."""
@@ -38,7 +40,8 @@ class LazyGroup(click.Group):
         if cmd_name not in self._elsewhere:
             return super().get_command(ctx, cmd_name)
         module, attribute, _ = self._elsewhere[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        with ended_at_once_by_ctrl_c():
+            command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def resolve_command(

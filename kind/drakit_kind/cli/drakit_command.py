@@ -5,8 +5,13 @@ Subcommands are imported when they are used. Importing all of them takes longer 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import click
 
+from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 
 _COMMANDS = {
@@ -57,8 +62,31 @@ _COMMANDS = {
 }
 
 
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        raise SystemExit(INTERRUPTED_STATUS) from None
+
+
+class _FrontDoor(LazyGroup):
+    """Ends each command on Ctrl-C by the same status, if it does not do so itself; click has 1, which is an answer."""
+
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        """Read the options."""
+        with _ended_by_ctrl_c():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that is named."""
+        with _ended_by_ctrl_c():
+            return super().invoke(ctx)
+
+
 @click.group(
-    cls=LazyGroup,
+    cls=_FrontDoor,
     elsewhere=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Report bugs at https://github.com/drakit/drakit/issues",

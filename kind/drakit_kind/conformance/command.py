@@ -18,12 +18,13 @@ from xml.etree import ElementTree
 
 import click
 
+from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
 from drakit_kind.clusters.backends import BACKENDS, Backend, real_components
 from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.conformance.pytest_options import last_of, refuse_ignored, refuse_settled, with_prefix
 from drakit_kind.conformance.records import RECORDS
-from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
+from drakit_kind.interrupts import end_in_order_on_signals
 
 if TYPE_CHECKING:
     from drakit_kind.conformance.runs import Configuration, Run

@@ -458,7 +458,7 @@ def test_an_up_that_is_told_to_end_leaves_no_cluster_behind(drakit: Drakit, home
         cluster = ClusterHome(home / "state" / "default").running_pid()
         assert cluster is not None
         up.terminate()
-        assert up.wait(60) == 1
+        assert up.wait(60) == 130
     assert ended(cluster, seconds=0)
     assert ended(int((home / "etcd.pid").read_text()), seconds=0)
     assert not (home / "config").exists()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 from drakit_client.processes.output_option import Format, output_option
 from drakit_driver.cli.profile_completion import complete_driver
 from drakit_kind.cli.cluster.chosen import cluster_options, home_of, name_option, others, running_cluster
@@ -30,7 +31,7 @@ from drakit_kind.clusters.backends import LOCAL
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.clusters.kubeconfig import KubeconfigError
 from drakit_kind.clusters.readable_errors import readable_errors
-from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
+from drakit_kind.interrupts import end_in_order_on_signals
 
 if TYPE_CHECKING:
     from drakit_kind.local.backend import LocalCluster

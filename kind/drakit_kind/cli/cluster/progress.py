@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import click
 
+from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 from drakit_kind.cluster import COMPONENTS, ClusterSpec, Report, silent
-from drakit_kind.interrupts import INTERRUPTED_STATUS
 
 # From these numbers on (nodes with drivers, all nodes) a start takes more than two seconds.
 _MANY_DRIVEN_NODES, _MANY_NODES = 25, 2000
