@@ -72,8 +72,8 @@ def devices(**options: Any) -> None:
     +key=value:effect  it adds a taint
     tier:overridden    a patch before it decides
 
-    Names are without the domain where that is the driver's name. What does not fit into a column is counted (+3); more
-    fits with -o wide, and everything is in -o json and -o yaml. Nothing is changed.
+    Names are without the domain where that is the driver's name. What does not fit into a column is counted (+3, or
+    in brackets 3 more); more fits with -o wide, and everything is in -o json and -o yaml. Nothing is changed.
 
     Exit status 0: listed, even if there are none; 1: the cluster cannot be read; 2: files or options cannot be used;
     130: Ctrl-C.

@@ -24,8 +24,11 @@ NOTHING = "-"
 _AMBIGUOUS = re.compile(r"[\s,\"]")
 
 
-def fitting(entries: Sequence[str], width: int) -> str:
-    """Join as many entries as fit into a width, the first one in any case, and say how many more there are."""
+def fitting(entries: Sequence[str], width: int, rest: str = "+{}") -> str:
+    """Join as many entries as fit into a width, the first one in any case, and say how many more there are.
+
+    ``rest`` is how that is said, with a place for the number.
+    """
     if not entries:
         return NOTHING
     shown = 1
@@ -34,7 +37,7 @@ def fitting(entries: Sequence[str], width: int) -> str:
         length += 1 + len(entries[shown])
         shown += 1
     more = len(entries) - shown
-    return ",".join(entries[:shown]) + (f",+{more}" if more else "")
+    return ",".join(entries[:shown]) + (f",{rest.format(more)}" if more else "")
 
 
 def value_text(value: Mapping[str, Any]) -> str:
@@ -61,12 +64,12 @@ class Cells:
     """Prints what is in the columns of a table; a cell is wider than allowed only if a single entry is.
 
     Of the attributes, those come first that tell kinds of devices apart, unlike constants and identifiers; then the
-    short ones, of which more fit. Of the capacities, the large amounts come first.
+    short ones, of which more fit. Of the capacities, those come first that patches have set; then the large amounts.
     """
 
     def __init__(self, devices: Sequence[Device]) -> None:
         self._values: dict[AttributeValue, str] = {}
-        self._capacities: dict[tuple[Capacity, str], list[str]] = {}
+        self._capacities: dict[tuple[Capacity, str, tuple[SlicePatch, ...]], list[str]] = {}
         self._nodes: dict[PublishedSlice, str] = {}
         self._effects: dict[tuple[SlicePatch, ...], tuple[PatchEffect, ...]] = {}
         self._order = self._ordered(devices)
@@ -101,12 +104,14 @@ class Cells:
 
     def capacity(self, device: Device, width: int) -> str:
         """Print ``name=amount``, names without the driver's domain."""
-        capacity, driver = device.content.traits.capacity, device.id[0]
-        found = self._capacities.get((capacity, driver))
+        capacity, driver, patches = device.content.traits.capacity, device.id[0], tuple(patches_of(device))
+        key = (capacity, driver, patches)
+        found = self._capacities.get(key)
         if found is None:
+            patched = {own_name(name, driver) for patch in patches for name in patch.capacity}
             amounts = [(own_name(name, driver), str(one.get("value"))) for name, one in capacity.spec.items()]
-            amounts.sort(key=lambda one: (-len(one[1]), one[0]))
-            found = self._capacities[capacity, driver] = [f"{name}={amount}" for name, amount in amounts]
+            amounts.sort(key=lambda one: (one[0] not in patched, -len(one[1]), one[0]))
+            found = self._capacities[key] = [f"{name}={amount}" for name, amount in amounts]
         return fitting(found, width)
 
     def taints(self, device: Device, width: int) -> str:
@@ -153,4 +158,5 @@ def _effect(effect: PatchEffect, driver: str, width: int) -> str:
     said += [f"{own_name(name, driver)}={one.get('value')}" for name, one in effect.capacity.items()]
     said += [f"+{_taint(taint)}" for taint in effect.taints]
     said += [f"{own_name(name, driver)}:overridden" for name in effect.overridden]
-    return f"{effect.patch.name}({fitting(said, width)})"
+    # Here + is for taints.
+    return f"{effect.patch.name}({fitting(said, width, '{} more')})"

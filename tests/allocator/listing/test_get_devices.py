@@ -166,8 +166,8 @@ def test_patched_shows_what_each_patch_changes_the_strongest_first(files: _Files
         "team/train,+1",
         "gilded(tier=gold)",
     ]
-    assert second[4:6] == ['model="A 100",+1', "engines=7,memory=0"]
-    assert second[-1] == "retired(-tier,memory=0,+1) gilded(tier:overridden)"
+    assert second[4:6] == ['model="A 100",+1', "memory=0,engines=7"]
+    assert second[-1] == "retired(-tier,memory=0,1 more) gilded(tier:overridden)"
     assert result.stderr == ""
 
 
