@@ -131,8 +131,12 @@ async def _registered(connection: Connection, served: Served, options: Options) 
 
     wanted = of_url(served.address.url(PATH), served.certificate, options["failure_policy"])
     # Another process may have registered; the last one counts.
+    others = await _others(connection, wanted)
     async for step in applied(connection, [wanted], dry_run=False, force=True):
         click.echo(f"{step.name} {step.done}: {served.address.url(PATH)}")
+    for one in others:
+        where = one.get("url") or "another webhook"
+        click.echo(f"the registration of {where} was replaced: the API server no longer calls it", err=True)
     try:
         yield
     finally:
@@ -141,19 +145,39 @@ async def _registered(connection: Connection, served: Served, options: Options) 
                 click.echo(f"{step.name} {step.done}")
 
 
+async def _others(connection: Connection, wanted: Object) -> list[Object]:
+    """Return whom the API server calls by now, other than this process."""
+    from drakit_client.errors import REQUEST_FAILURES
+
+    own = [each["clientConfig"] for each in wanted["webhooks"]]
+    try:
+        return [one for one in await _called(connection, wanted) if one not in own]
+    except REQUEST_FAILURES:
+        return []  # Whatever is the matter, registering fails, too, and says so.
+
+
 async def _is_called(connection: Connection, wanted: Object) -> bool:
     """Tell whether the API server still calls this process, and not one that has registered later."""
     from drakit_client.errors import REQUEST_FAILURES
+
+    try:
+        stored = await _called(connection, wanted)
+    except REQUEST_FAILURES as error:
+        log.info("whether it is still registered cannot be told: %s", error)
+        return False
+    return stored == [each["clientConfig"] for each in wanted["webhooks"]]
+
+
+async def _called(connection: Connection, wanted: Object) -> list[Object]:
+    """Return whom the API server calls by the configuration of this name; nobody if there is none."""
+    from drakit_client.errors import NotFound
     from drakit_client.resources import VALIDATING_WEBHOOKS
 
     try:
         stored = await connection.get(VALIDATING_WEBHOOKS, wanted["metadata"]["name"])
-    except REQUEST_FAILURES as error:
-        log.info("whether it is still registered cannot be told: %s", error)
-        return False
-    return [each["clientConfig"] for each in stored["webhooks"]] == [
-        each["clientConfig"] for each in wanted["webhooks"]
-    ]
+    except NotFound:
+        return []
+    return [each["clientConfig"] for each in stored.get("webhooks") or ()]
 
 
 def _tell(served: Served) -> None:

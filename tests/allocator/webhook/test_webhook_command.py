@@ -45,8 +45,8 @@ async def _cluster(tmp_path: Path) -> AsyncIterator[tuple[Connection, str]]:
 
 
 @contextlib.asynccontextmanager
-async def _webhook(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The command as a process, once it says that it is ready."""
+async def _webhook(*arguments: str, before_ready: list[str] | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
+    """The command as a process, once it says that it is ready; ``before_ready`` gets what it said until then."""
     command = (sys.executable, "-m", "drakit_kind", "webhook", "patches", *arguments)
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
@@ -55,6 +55,8 @@ async def _webhook(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]
         async with asyncio.timeout(_BOUND):
             while b"ready" not in (line := await process.stderr.readline()):
                 assert line, "it has ended before it was ready"
+                if before_ready is not None:
+                    before_ready.append(line.decode())
         yield process
     finally:
         if process.returncode is None:
@@ -86,6 +88,23 @@ async def test_a_patch_whose_selector_does_not_compile_is_refused_while_the_webh
         with pytest.raises(NotFound):
             await api.get(VALIDATING_WEBHOOKS, BY_URL)
         await api.patch(RESOURCE_SLICE_PATCHES, "p", {"spec": wrong["spec"]})
+
+
+@pytest.mark.slow
+async def test_who_takes_over_a_registration_says_whose(tmp_path: Path) -> None:
+    async with _cluster(tmp_path) as (api, kubeconfig), _webhook("--register", "--kubeconfig", kubeconfig) as first:
+        url = (await api.get(VALIDATING_WEBHOOKS, BY_URL))["webhooks"][0]["clientConfig"]["url"]
+        said: list[str] = []
+        async with _webhook("--register", "--kubeconfig", kubeconfig, before_ready=said) as second:
+            assert f"the registration of {url} was replaced: the API server no longer calls it\n" in said
+            first.terminate()
+            assert await asyncio.wait_for(first.wait(), _BOUND) == 0
+            # It has left the other one's registration alone.
+            assert (await api.get(VALIDATING_WEBHOOKS, BY_URL))["webhooks"][0]["clientConfig"]["url"] != url
+            second.terminate()
+            assert await asyncio.wait_for(second.wait(), _BOUND) == 0
+        with pytest.raises(NotFound):
+            await api.get(VALIDATING_WEBHOOKS, BY_URL)
 
 
 @pytest.mark.slow
