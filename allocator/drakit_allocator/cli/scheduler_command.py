@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from drakit_allocator.cli.compat_option import compat_option
+from drakit_client.processes.counts import counted
 from drakit_client.processes.process_logging import logs_as
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ async def _run(
         try:
             await _until_stopped(process, task, told_to_stop())
         except asyncio.CancelledError:
-            log.info("stopped; scheduled %d pods", process.counters.scheduled)
+            log.info("stopped; scheduled %s", counted(process.counters.scheduled, "pod"))
 
 
 async def _connect(kubeconfig: str | None, context: str | None) -> Connection:

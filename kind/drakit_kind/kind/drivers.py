@@ -8,6 +8,7 @@ from typing import Literal
 
 from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError
+from drakit_client.processes.counts import counted
 from drakit_client.resources import (
     CONFIG_MAPS,
     DAEMON_SETS,
@@ -83,7 +84,7 @@ class PodDriver:
     def _state(self) -> str:
         pods = self._pods()
         events = [text for pod in pods for text in self._api.events(pod["metadata"]["name"], NAMESPACE)[-3:]]
-        return f"{len(pods)} pods; {'; '.join(events) or 'no events'}"
+        return f"{counted(len(pods), 'pod')}; {'; '.join(events) or 'no events'}"
 
     def kill(self) -> None:
         """End its processes as a crash does: without SIGTERM, and without the kubelet starting them again.

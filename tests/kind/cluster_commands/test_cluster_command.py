@@ -35,7 +35,7 @@ def test_a_cluster_comes_up_is_looked_at_and_goes_away(drakit: Drakit, home: Pat
         assert {item["spec"]["nodeName"] for item in api.objects(RESOURCE_SLICES)} == {"node-2"}
     status = drakit("cluster", "status").stdout
     assert "nodes: 2 of 2 ready" in status
-    assert "driver gpu.nvidia.com: 1 pools, 2 slices" in status
+    assert "driver gpu.nvidia.com: 1 pool, 2 slices" in status
     drakit("cluster", "down")
     assert not (home / "config").exists()
     assert list((home / "state").iterdir()) == []
@@ -247,7 +247,7 @@ def test_a_cluster_that_never_started_is_not_continued(drakit: Drakit, home: Pat
         f"up`, each with the same --name or --data-dir, starts it anew ({cluster.directory})\n"
     )
     shown = drakit("cluster", "up", "--cluster", "embedded", "--nodes", "1", "--no-driver").stdout
-    assert re.match(r"cluster default is ready after .*, 1 nodes\n", shown)
+    assert re.match(r"cluster default is ready after .*, 1 node\n", shown)
     assert "it continues" not in shown
     assert not cluster.never_ready.exists()
     drakit("cluster", "down")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from drakit_client.processes.counts import counted
 from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 from drakit_client.processes.output_option import Format, output_option
 from drakit_driver.cli.profile_completion import complete_driver
@@ -155,7 +156,7 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
         path = kubeconfig_file or kubeconfig.default_path()
         running = _start_and_tell(spec, home, path)
     seconds = f"{running.ready_seconds:.2f} s"
-    click.echo(f"cluster {spec.name} is ready after {seconds}: {running.url}, {len(spec.nodes)} nodes")
+    click.echo(f"cluster {spec.name} is ready after {seconds}: {running.url}, {counted(len(spec.nodes), 'node')}")
     if continues:
         click.echo(f"  it continues what was in {home.directory}; options that were not named are those of before")
     for driver in spec.drivers:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import click
 
+from drakit_client.processes.counts import counted
 from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 from drakit_kind.cluster import COMPONENTS, ClusterSpec, Report, silent
 
@@ -29,7 +30,7 @@ def progress(spec: ClusterSpec) -> Report:
 def what_is_slow(spec: ClusterSpec) -> str:
     """Name the part of a cluster that takes long to start and to stop."""
     if not spec.real:
-        return f"{len(spec.nodes)} nodes"
+        return counted(len(spec.nodes), "node")
     return f"Kubernetes {spec.version}: " + ", ".join(name for name in COMPONENTS if name in spec.real)
 
 

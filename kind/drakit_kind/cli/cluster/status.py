@@ -10,6 +10,7 @@ import msgspec
 
 from drakit_api.core.conditions import is_ready
 from drakit_api.kubernetes_objects import Object
+from drakit_client.processes.counts import counted
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.cli.cluster.endings import lines as lines_of_endings
 from drakit_kind.cluster import COMPONENTS, ClusterSpec, Component, minor_version
@@ -82,16 +83,17 @@ def summary(cluster: LocalCluster) -> str:
         f"feature gates: {_gates(cluster.spec.gates)}",
         *(f"  {line}" for line in _changed(seen["components"], cluster.spec)),
         f"nodes: {seen['nodes']['ready']} of {seen['nodes']['total']} ready",
-        *(
-            f"driver {each['name']}: {each['pools']} pools, {each['slices']} slices, {each['devices']} devices"
-            for each in seen["drivers"]
-        ),
+        *(f"driver {each['name']}: {_published(each)}" for each in seen["drivers"]),
         f"claims: {seen['claims']['allocated']} of {seen['claims']['total']} allocated",
         "pods: " + (", ".join(f"{count} {phase}" for phase, count in seen["pods"].items()) or "none"),
         *lines_of_endings(Ending(**each) for each in seen["endings"]),
         f"kubeconfig: {seen['kubeconfig']}",
     ]
     return "\n".join(lines)
+
+
+def _published(driver: Mapping[str, Any]) -> str:
+    return ", ".join(counted(driver[f"{noun}s"], noun) for noun in ("pool", "slice", "device"))
 
 
 def _changed(components: Mapping[Component, Any], spec: ClusterSpec) -> Iterator[str]:
