@@ -134,8 +134,8 @@ def test_other_objects_are_told(files: _Files) -> None:
 @pytest.mark.parametrize(
     ("objects", "options", "code", "error"),
     [
-        pytest.param([_patch("p", attributes={"tier": {"string": "x"}})], (), 1, "ResourceSlicePatch p: ", id="broken"),
-        pytest.param([_class("c", "true")], (), 1, "there is no ResourceSlicePatch in ", id="none"),
+        pytest.param([_patch("p", attributes={"tier": {"string": "x"}})], (), 2, "ResourceSlicePatch p: ", id="broken"),
+        pytest.param([_class("c", "true")], (), 2, "there is no ResourceSlicePatch in ", id="none"),
         pytest.param([_patch("p")], ("--sizes",), 2, "-f and --sizes exclude each other", id="sizes"),
     ],
 )

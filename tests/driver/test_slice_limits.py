@@ -42,4 +42,4 @@ def test_a_slice_over_the_limit_of_etcd_is_an_error(tmp_path: Path, arguments: t
 def test_a_slice_just_below_it_is_none(tmp_path: Path) -> None:
     result = slices(layout(tmp_path / "layout.yaml", 190), "--sizes")
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("pool rack: 1 slices, 1,5")
+    assert result.stdout.startswith("pool rack: 1 slice, 1,5")

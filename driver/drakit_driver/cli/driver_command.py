@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drakit_client.processes.counts import counted
 from drakit_client.processes.files_option import files_option
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 from drakit_client.processes.output_option import Format, output_option
@@ -110,7 +111,7 @@ def slices(**given: Any) -> None:
 
     \b
     Exit status: 1 if the devices cannot be published (every reason on stderr),
-    2 if the command line is wrong.
+    2 if the command line is wrong, or files of -f cannot be used.
     """
     from drakit_driver.cli.manifests import dump, listed
 
@@ -150,6 +151,12 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
 
 
+class _UnusableFiles(click.ClickException):
+    """The files of patches cannot be used; what the driver would publish can."""
+
+    exit_code = 2
+
+
 def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[str, Any]]:
     from drakit_api.layouts.slices import resource_slices
 
@@ -167,7 +174,7 @@ def _patched(slices: list[dict[str, Any]], options: _SlicesOptions, gates: Featu
     try:
         patches = Patches.read(options.files, gates)
     except ManifestError as error:
-        raise click.ClickException("\nError: ".join(error.errors)) from None
+        raise _UnusableFiles("\nError: ".join(error.errors)) from None
     found = patches.applied_to(slices, device_classes(options.profile, slices[0]["spec"]["driver"]))
     for line in (*patches.notes, *effects(patches, found)):
         click.echo(line, err=True)
@@ -216,4 +223,4 @@ def _size_report(pools: list[Pool], gates: FeatureGates, combined: bool) -> str:
 
 def _size_lines(title: str, sizes: list[int]) -> list[str]:
     each = ", ".join(f"{size:,}" for size in sizes)
-    return [f"{title}: {len(sizes)} slices, {sum(sizes):,} bytes ({each})"]
+    return [f"{title}: {counted(len(sizes), 'slice')}, {sum(sizes):,} bytes ({each})"]
