@@ -215,7 +215,8 @@ def _print(found: Listing, options: Options) -> None:
 def _tell(found: Listing, options: Options) -> None:
     """Say on stderr what the list does not: that it is empty, that there are patches, and which do not work."""
     if not found.devices:
-        some = f"; {found.total} are there without these options" if found.total else ""
+        are = "1 is" if found.total == 1 else f"{found.total} are"
+        some = f"; {are} there without these options" if found.total else ""
         click.echo(f"no devices found{some}", err=True)
     if _follows_patches(options):
         for line in _notes(found):

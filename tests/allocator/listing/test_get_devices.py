@@ -316,6 +316,8 @@ def test_a_patch_that_changes_nothing_still_has_devices(files: _Files) -> None:
 
 
 def test_that_there_are_no_devices_is_told(files: _Files) -> None:
+    only = files.get("--driver", "x", objects=_SLICES[1:2])
+    assert only.stderr == "no devices found; 1 is there without these options\n"
     result = files.get(objects=[_claim("train")])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no devices found\n")
     assert json.loads(files.get("-o", "json", objects=[_claim("train")]).stdout) == {"devices": []}
