@@ -68,10 +68,10 @@ class Concerned:
         """Return the way from earlier statements, and what is to be found out again."""
         found = self._since.get(earlier.number)
         if found is None:
-            fresh = tuple([one for one in self.statements if one not in earlier._members])
+            new = tuple([one for one in self.statements if one not in earlier._members])
             gone = tuple([one for one in earlier.statements if one not in self._members])
-            key = (tuple([one.number for one in fresh]), tuple([one.number for one in gone]))
-            found = _STEPS.of(key, _Step, fresh, gone), self._everything.after((*fresh, *gone))
+            key = (tuple([one.number for one in new]), tuple([one.number for one in gone]))
+            found = _STEPS.of(key, _Step, new, gone), self._everything.after((*new, *gone))
             remember(self._since, earlier.number, found, _REMEMBERED_STEPS)
         return found
 
@@ -94,18 +94,20 @@ class Concerned:
 class _Step:
     """The way from statements of which outcomes are known to those of now.
 
-    ``fresh`` are those that were not among them, ``gone`` those that are no longer; ``is_uniform``: whether fresh ones
-    are about whole slices, whatever these are. ``known`` is what becomes of an outcome, given what the fresh ones
-    select: the same for all slices of all pools that do this step, unless it depends on attributes on which the one
-    before did not.
+    ``gone`` are those that are no longer among them, ``changed`` those that are about the devices of one that has gone,
+    ``fresh`` the other new ones. ``is_uniform``: whether the fresh ones are about whole slices, whatever these are.
+    ``known`` is what becomes of an outcome, given what the fresh ones select: the same for all slices of all pools that
+    do this step, unless it depends on attributes on which the one before did not.
     """
 
-    __slots__ = ("__weakref__", "_all_known", "fresh", "gone", "is_uniform", "known")
+    __slots__ = ("__weakref__", "_all_known", "changed", "fresh", "gone", "is_uniform", "known")
 
-    def __init__(self, fresh: tuple[Statement, ...], gone: tuple[Statement, ...]) -> None:
-        self.fresh = fresh
+    def __init__(self, new: tuple[Statement, ...], gone: tuple[Statement, ...]) -> None:
+        before = {one.criteria: one for one in gone}
+        self.changed = tuple([(before[one.criteria], one) for one in new if one.criteria in before])
+        self.fresh = tuple([one for one in new if one.criteria not in before])
         self.gone = gone
-        self.is_uniform = all(one.is_uniform for one in fresh)
+        self.is_uniform = all(one.is_uniform for one in self.fresh)
         self.known: dict[Hashable, Outcome] = {}
         self._all_known: dict[tuple[int, ...], tuple[Outcome, ...]] = {}  # for all slices of a pool at once
 
@@ -123,6 +125,7 @@ class _Step:
     def after(self, before: Outcome, selected: Iterable[int]) -> Masks:
         """Return the devices that each statement selects, given the earlier outcome and what the fresh ones select."""
         masks = dict(before.masks)
+        masks.update((one, masks[earlier]) for earlier, one in self.changed if earlier in masks)
         for one in self.gone:
             masks.pop(one, None)
         masks.update((one, mask) for one, mask in zip(self.fresh, selected, strict=True) if mask)
@@ -133,7 +136,7 @@ class _Step:
         return [one.selected(published) for one in self.fresh]
 
 
-# By numbers of statements, fresh ones and those that have gone. Which of the others wins is the same in all pools.
+# By numbers of statements, new ones and those that have gone. Which of the others wins is the same in all pools.
 _STEPS: OneOfEach[Hashable, _Step] = OneOfEach()
 
 
@@ -196,7 +199,10 @@ class Overlay:
             known.patch.obj = obj  # of its metadata, who owns which fields matters, and the generation
             return
         patch = SlicePatch.of(obj, lists=features.list_type_attributes, taints=features.device_taints)
-        self._replace(self._patches, name, self._statement(patch))
+        new = self._statement(patch)
+        if known is not None:
+            new.follow(known)
+        self._replace(self._patches, name, new)
 
     def remove_patch(self, name: str) -> None:
         """Forget a ResourceSlicePatch."""

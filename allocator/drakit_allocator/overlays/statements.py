@@ -28,6 +28,7 @@ Failed = Callable[[PatchFault], None]
 class Statement:
     """Compared by identity: a statement whose object or class has changed is another one.
 
+    ``criteria`` is one object for all statements that a patch has made one after the other about the same devices.
     ``faults``: why it does not apply to devices that it was evaluated on, each cause once, and told ``failed`` once, a
     few causes at most; ``patch`` is None for rules.
     """
@@ -38,6 +39,7 @@ class Statement:
         "_known",
         "attributes",
         "capacity",
+        "criteria",
         "expressions",
         "faults",
         "filter",
@@ -56,6 +58,7 @@ class Statement:
         failed: Failed | None = None,
     ) -> None:
         self.number = next(_numbers)
+        self.criteria = object()
         self.filter = wanted
         self.expressions = expressions
         self.patch = patch
@@ -95,9 +98,17 @@ class Statement:
             return mute
 
     def has_criteria_of(self, other: Statement) -> bool:
-        """Tell whether another statement of the same patch is about the same devices."""
+        """Tell whether another statement is about the same devices, be they known or not."""
         is_mute, was_mute = self._fault is not None, other._fault is not None
-        return self.expressions == other.expressions and is_mute == was_mute
+        return (self.filter, self.expressions, is_mute) == (other.filter, other.expressions, was_mute)
+
+    def follow(self, before: Statement) -> None:
+        """Take over what was found out about the devices of an earlier statement of the patch, if they are the same."""
+        if self.patch is None or not self.has_criteria_of(before):
+            return
+        self.criteria = before.criteria
+        for fault in before.faults.values():
+            self._tell(fault._replace(patch=self.patch))
 
     @property
     def is_uniform(self) -> bool:

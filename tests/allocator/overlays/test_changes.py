@@ -271,6 +271,20 @@ def test_of_a_patch_that_says_the_same_the_latest_metadata_is_known(world: _Worl
     assert [one.obj for one in world.snapshot.overlay.patches] == [owned]
 
 
+def test_a_patch_that_says_something_else_of_the_same_devices_evaluates_nothing(world: _World) -> None:
+    on = _selecting(f"'the same' != '' && {_INDEX} == 1 || device.attributes['gpu.example.com'].missing")
+    world.snapshot.put_patch(_patch(on=on))
+    assert world.tiers("node-1") == ["", "gold"]
+    says = {"attributes": {"gpu.example.com/tier": {"string": "silver"}}}
+    world.snapshot.put_patch(_patch(generation=2, on=on, **says))
+    with turn(0):  # one evaluation, and two devices
+        assert world.tiers("node-1") == ["", "silver"]
+    assert [(fault.patch.obj["metadata"]["generation"], fault.error) for fault in world.faults] == [
+        (1, "no such key: missing"),
+        (2, "no such key: missing"),
+    ]
+
+
 def test_a_fault_on_one_device_leaves_the_others_patched(world: _World) -> None:
     world.snapshot.put_patch(_patch(on=_selecting(f"{_INDEX} == 0 || device.attributes['gpu.example.com'].missing")))
     assert world.tiers("node-1") == ["gold", ""]
