@@ -275,7 +275,7 @@ def test_a_patch_that_says_something_else_of_the_same_devices_evaluates_nothing(
     on = _selecting(f"'the same' != '' && {_INDEX} == 1 || device.attributes['gpu.example.com'].missing")
     world.snapshot.put_patch(_patch(on=on))
     assert world.tiers("node-1") == ["", "gold"]
-    says = {"attributes": {"gpu.example.com/tier": {"string": "silver"}}}
+    says: Object = {"attributes": {"gpu.example.com/tier": {"string": "silver"}}}
     world.snapshot.put_patch(_patch(generation=2, on=on, **says))
     with turn(0):  # one evaluation, and two devices
         assert world.tiers("node-1") == ["", "silver"]
