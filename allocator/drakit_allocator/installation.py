@@ -18,7 +18,6 @@ from drakit_client.resources import BY_KIND, CUSTOM_RESOURCE_DEFINITIONS, Resour
 MANAGER = "drakit"
 # What became of an object that was to be deleted, if there was none.
 ABSENT = "not there"
-_FORBIDDEN, _UNAUTHORIZED = 403, 401
 # What a kube-apiserver answers while it prepares the storage of a kind that it has just established, or is busy.
 _NOT_YET = (429, 503)
 _PAUSE = 0.1
@@ -202,7 +201,7 @@ def _give_up(connection: Connection, name: str, error: Exception) -> NoReturn:
     if not isinstance(error, ApiError):
         why = str(error) or type(error).__name__
         hint = f"{connection.server} does not answer: {why}; name another cluster with --kubeconfig or --context"
-    elif error.code in (_FORBIDDEN, _UNAUTHORIZED):
+    elif error.is_denied:
         hint = f"{error.message}; --context names another user of the kubeconfig, who needs the rights of cluster-admin"
     elif isinstance(error, Conflict):
         hint = f"{error.message}; --force-conflicts takes these fields over"

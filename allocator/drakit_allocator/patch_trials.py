@@ -16,7 +16,6 @@ from drakit_client.resources import RESOURCE_SLICE_PATCHES
 # A wait is told of when it has taken so long.
 QUIET_SECONDS = 2.0
 _PAUSE = 0.2
-_FORBIDDEN, _UNAUTHORIZED = 403, 401
 # Not that it mattered in a dry run: nobody has such devices.
 _DRIVER = "nobody.drakit.dev"
 _ATTRIBUTE = "drakit.dev/tried"
@@ -73,7 +72,7 @@ async def _refusal(connection: Connection) -> str:
         await _tried(connection, {}, selectors=[{"cel": {"expression": _WRONG}}])
     except REQUEST_FAILURES as error:
         text = str(error) or type(error).__name__
-        if isinstance(error, ApiError) and error.code in (_FORBIDDEN, _UNAUTHORIZED) and _FAULT not in text:
+        if isinstance(error, ApiError) and error.is_denied and _FAULT not in text:
             raise _NotAllowed(text) from None
         return text
     return ""

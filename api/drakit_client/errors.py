@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
 # The server is away, or went away before it answered.
 UNREACHABLE = (aiohttp.ClientError, OSError, TimeoutError)
 
@@ -30,6 +31,16 @@ class ApiError(Exception):
         self.reason: str = status.get("reason", "")
         self.message: str = status.get("message", "") or f"HTTP {code}"
         super().__init__(self.message)
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Whether whoever asked lacks a right."""
+        return self.code == _FORBIDDEN
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether it is about who asked: that one lacks a right, or is not known."""
+        return self.code in (_FORBIDDEN, _UNAUTHORIZED)
 
     @property
     def causes(self) -> list[dict[str, Any]]:

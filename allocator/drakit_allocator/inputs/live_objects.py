@@ -26,7 +26,6 @@ from drakit_client.resources import (
     Resource,
 )
 
-_FORBIDDEN = 403
 _VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)")
 
 
@@ -151,7 +150,7 @@ async def _items(connection: Connection, resource: Resource) -> list[Object]:
 
 
 def _failed(connection: Connection, resource: Resource, error: BaseException) -> ClusterError:
-    is_forbidden = isinstance(error, ApiError) and error.code == _FORBIDDEN
+    is_forbidden = isinstance(error, ApiError) and error.is_forbidden
     remedy = f"; ask for {_role_for(resource)}" if is_forbidden else ""
     return ClusterError(f"{connection.server}: {resource.plural} cannot be read: {_reason(error)}{remedy}")
 

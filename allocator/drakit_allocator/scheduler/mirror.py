@@ -23,7 +23,6 @@ _news = logging.getLogger("scheduler")
 _RETRY = 0.2  # seconds
 # Whether a kind is installed is looked up so often: a watch on its definition needs a right that few have.
 _LOOK_AGAIN = 2.0
-_FORBIDDEN = 403
 
 
 async def served(connection: Connection, resource: Resource, *versions: str) -> Resource | None:
@@ -154,7 +153,7 @@ class LateMirror:
             except NotFound:
                 return f"the kind is not installed; it is followed as soon as it is there: {self._remedy}"
             except REQUEST_FAILURES as error:
-                if isinstance(error, ApiError) and error.code == _FORBIDDEN:
+                if isinstance(error, ApiError) and error.is_forbidden:
                     missing = f"the right to list and watch it is missing: {error.message}"
                     return f"{missing}; it is followed as soon as the right is there: bind {self._roles}"
                 log.debug("%s: %s", self._resource.plural, str(error) or type(error).__name__)
@@ -164,7 +163,7 @@ class LateMirror:
 
     def _failed_to_follow(self, error: Exception) -> None:
         """Tell of a right that is lost while the collection is followed; other failures pass."""
-        if isinstance(error, ApiError) and error.code == _FORBIDDEN and not self._is_refused:
+        if isinstance(error, ApiError) and error.is_forbidden and not self._is_refused:
             self._is_refused = True
             lost = f"it can no longer be read: {error.message}; what was read before still counts"
             _news.warning("%s: %s; bind %s", self._name, lost, self._roles)
