@@ -19,8 +19,6 @@ class Reach:
     def __init__(self, patch: SlicePatch, classes: Mapping[str, ReadOnlyObject]) -> None:
         self.patch = patch
         self._statement = Statement.of_patch(patch, classes)
-        # No device was looked at yet: this is about a filter that selects none, whatever there is.
-        self._is_nowhere = bool(self._statement.faults)
 
     @property
     def is_idle(self) -> bool:
@@ -29,7 +27,7 @@ class Reach:
 
     def devices(self, published: PublishedSlice) -> int:
         """Return the devices of a slice to which the patch applies, as bits."""
-        if self._is_nowhere or not self.patch.filter.may_concern(*published.pool):
+        if not self.patch.filter.may_concern(*published.pool):
             return 0
         return self._statement.selected(published)
 
