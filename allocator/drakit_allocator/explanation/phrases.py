@@ -50,6 +50,7 @@ from drakit_allocator.explanation.report import (
 )
 from drakit_api.cel.readings import Reading
 from drakit_api.slice_patches.patch import fault_line
+from drakit_client.processes.counts import counted
 
 UNSELECTED = "do not match selectors"
 
@@ -166,7 +167,7 @@ def _short_counters(reason: CountersShort) -> str:
     """Describe the first counter, count the others, and name who holds what all of them lack."""
     first, more = reason.short[0], len(reason.short) - 1
     text = f"{first.counter} of {first.counter_set}: needs {first.needed}, free {first.free}"
-    text += f", and {more} more counter{'' if more == 1 else 's'}" if more else ""
+    text += f", and {counted(more, 'more counter')}" if more else ""
     return text + _held(holder for short in reason.short for holder in short.holders)
 
 

@@ -33,6 +33,7 @@ from drakit_allocator.explanation.trials import Clock, Trial
 from drakit_allocator.explanation.verdicts import Verdicts
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import Request
+from drakit_client.processes.counts import counted
 
 _SECONDS_FOR_CONFLICTS = 0.02
 _SECONDS_FOR_DEFECTS = 0.05
@@ -86,8 +87,7 @@ def _request(study: RequestStudy, *, names_claim: bool) -> str:
     parts = [f"{len(group)} {what}{_example(what, group, study)}" for what, group in groups.items()]
     if usable:
         parts.append(f"{usable} can be used" + ("" if request.wants_all else f", {request.count} are wanted"))
-    count = f"{study.total} device{'' if study.total == 1 else 's'}"
-    text = f"request {request.result_name}: {count}{': ' if parts else ''}{', '.join(parts)}"
+    text = f"request {request.result_name}: {counted(study.total, 'device')}{': ' if parts else ''}{', '.join(parts)}"
     return f"claim {request.claim_name}, {text}" if names_claim else text
 
 
