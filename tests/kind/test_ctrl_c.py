@@ -74,7 +74,7 @@ def ending() -> Iterator[list[subprocess.Popen[str]]]:
     "module",
     [
         pytest.param("click.exceptions", id="in what all commands import"),
-        pytest.param("drakit_allocator.cli.interruption", id="in what this one imports"),
+        pytest.param("drakit_allocator.cli.cluster_reading", id="in what this one imports"),
         pytest.param("aiohttp.client_exceptions", id="in what connects"),
     ],
 )

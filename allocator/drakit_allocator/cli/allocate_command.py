@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from drakit_allocator.cli.compat_option import compat_option
-from drakit_allocator.cli.interruption import ended_by_ctrl_c
-from drakit_client.processes.files_option import files_option
+from drakit_client.processes.files_option import UnusableFiles, files_option
+from drakit_client.processes.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from drakit_client.manifests.files import Manifests
 
     Object = dict[str, Any]
-
-
-class UnusableFiles(click.ClickException):
-    """What is in the files cannot be used; nothing was allocated."""
-
-    exit_code = 2
 
 
 @click.command()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from drakit_allocator.cli.interruption import ended_by_ctrl_c
 from drakit_client.processes.ending_signals import ended_at_once_by_ctrl_c
+from drakit_client.processes.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drakit_allocator.cli.allocate_command import UnusableFiles, gates_of
+from drakit_allocator.cli.allocate_command import gates_of
 from drakit_allocator.cli.cluster_reading import Options, cluster_errors, cluster_options, connected
 from drakit_client.processes.ending_signals import run_until_told
-from drakit_client.processes.files_option import files_option
+from drakit_client.processes.files_option import UnusableFiles, files_option
 
 if TYPE_CHECKING:
     from drakit_allocator.explanation import Inventory

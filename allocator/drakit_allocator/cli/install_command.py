@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from drakit_allocator.cli.interruption import ended_by_ctrl_c
 from drakit_client.processes.ending_signals import run_until_told
+from drakit_client.processes.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from drakit_allocator.installation import Step

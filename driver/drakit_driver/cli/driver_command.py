@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drakit_client.processes.counts import counted
-from drakit_client.processes.files_option import files_option
+from drakit_client.processes.files_option import UnusableFiles, files_option
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 from drakit_client.processes.output_option import Format, output_option
 from drakit_client.processes.text_columns import aligned
@@ -151,12 +151,6 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
 
 
-class _UnusableFiles(click.ClickException):
-    """The files of patches cannot be used; what the driver would publish can."""
-
-    exit_code = 2
-
-
 def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[str, Any]]:
     from drakit_api.layouts.slices import resource_slices
 
@@ -174,7 +168,7 @@ def _patched(slices: list[dict[str, Any]], options: _SlicesOptions, gates: Featu
     try:
         patches = Patches.read(options.files, gates)
     except ManifestError as error:
-        raise _UnusableFiles("\nError: ".join(error.errors)) from None
+        raise UnusableFiles("\nError: ".join(error.errors)) from None
     found = patches.applied_to(slices, device_classes(options.profile, slices[0]["spec"]["driver"]))
     for line in (*patches.notes, *effects(patches, found)):
         click.echo(line, err=True)

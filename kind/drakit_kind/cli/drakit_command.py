@@ -5,13 +5,11 @@ Subcommands are imported when they are used. Importing all of them takes longer 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
+from drakit_client.processes.interruption import ended_by_ctrl_c
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 
 _COMMANDS = {
@@ -62,26 +60,17 @@ _COMMANDS = {
 }
 
 
-@contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        raise SystemExit(INTERRUPTED_STATUS) from None
-
-
 class _FrontDoor(LazyGroup):
     """Ends each command on Ctrl-C by the same status, if it does not do so itself; click has 1, which is an answer."""
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
         """Read the options."""
-        with _ended_by_ctrl_c():
+        with ended_by_ctrl_c():
             return super().make_context(*arguments, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that is named."""
-        with _ended_by_ctrl_c():
+        with ended_by_ctrl_c():
             return super().invoke(ctx)
 
 

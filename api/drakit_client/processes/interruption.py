@@ -1,4 +1,4 @@
-"""How commands that compute end on Ctrl-C: by a status of its own, as 1 is an answer, such as "does not fit"."""
+"""How commands end on Ctrl-C: by a status of its own, as 1 is an answer, such as "does not fit"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-_INTERRUPTED = 130  # as shells say it: 128 and the number of SIGINT
+from drakit_client.processes.ending_signals import INTERRUPTED_STATUS
 
 
 @contextmanager
@@ -17,4 +17,4 @@ def ended_by_ctrl_c() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
-        raise SystemExit(_INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED_STATUS) from None
