@@ -45,11 +45,12 @@ echo "there is no crictl in this node; use ctr --namespace k8s.io" >&2
 exit 1
 """
 
-# Nothing else would tell a node which addresses its pods get. Its kubelet's identity may read its own node.
+# Nothing else would tell a node which addresses its pods get, and where those of other nodes are. Its kubelet's
+# identity may read its own node; the right to see the others is among MANIFESTS.
 _NETWORK_SCRIPT = b"""\
 #!/bin/bash
-# The pod network of this node: a range of its own, as kube-controller-manager gives it out. Pods reach every node and
-# Service; what they send leaves the node with its address, so that no other node needs to know the range.
+# The pod network of this node: a range of its own, as kube-controller-manager gives it out, and a route to the range of
+# each other node. What pods send leaves the node with its address.
 set -euo pipefail
 kubeconfig=/etc/kubernetes/kubelet.conf
 config=/etc/cni/net.d/10-drakit.conflist
@@ -81,6 +82,16 @@ cat >"$config.part" <<END
 }
 END
 mv "$config.part" "$config"
+ranges='jsonpath={.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}{"\\n"}'
+follow_nodes() {
+    as_kubelet get nodes --watch --output "$ranges" | while read -r other address _; do
+        [[ -z $address || $other == "$range" ]] || ip route replace "$other" via "$address"
+    done
+}
+while :; do
+    follow_nodes || true
+    sleep 2
+done
 """
 _NETWORK_UNIT = b"""\
 [Unit]
@@ -89,7 +100,7 @@ After=containerd.service
 
 [Service]
 ExecStart=/usr/local/bin/drakit-network
-Restart=on-failure
+Restart=always
 
 [Install]
 WantedBy=multi-user.target
@@ -105,6 +116,29 @@ metadata:
   namespace: kube-system
 data:
   about: each node of this image sets up its own pod network (drakit-network.service)
+---
+# Where the pods of other nodes are.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: drakit-network
+rules:
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: drakit-network
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: drakit-network
+subjects:
+- apiGroup: rbac.authorization.k8s.io
+  kind: Group
+  name: system:nodes
 """,
     "kind/manifests/default-storage.yaml": b"""\
 apiVersion: storage.k8s.io/v1
