@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
 
+from drakit_allocator.scheduler.diagnosis import SchedulingFailed
 from drakit_allocator.scheduler.nodes.affinity import PodAffinity
 from drakit_allocator.scheduler.nodes.cluster import Cluster
 from drakit_allocator.scheduler.nodes.filters import insufficient, reject
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.nodes.resources import nonzero_requests, pod_requests
 from drakit_allocator.scheduler.nodes.spread import TopologySpread
+from drakit_allocator.scheduler.pace import Pace
+from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF
+from drakit_allocator.scheduler.state import State
+from drakit_api.features import FeatureGates
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -492,3 +499,21 @@ def test_a_pod_survives_its_node_and_is_found_again_when_the_node_returns() -> N
     assert len(cluster) == 0
     cluster.set_node(node())
     assert next(iter(cluster)).requested["cpu"] == 3000
+
+
+def test_a_slice_whose_node_selector_is_broken_ends_the_attempt_as_a_failed_filter() -> None:
+    """The API server takes ``Gt`` with a word; who reads the event is to see which slice says so."""
+    state = State("drakit", FeatureGates(), DEFAULT_BACKOFF, 10.0)
+    state.on_node(None, node(labels={"cores": "many"}))
+    state.on_class(None, {"metadata": {"name": "c"}, "spec": {}})
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    selector = {"nodeSelectorTerms": [expression("cores", "Gt", "few")]}
+    spec = {"driver": "d", "nodeSelector": selector, "pool": pool, "devices": [{"name": "a"}]}
+    state.on_slice(None, {"metadata": {"name": "broken"}, "spec": spec})
+    request = {"name": "r", "exactly": {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}}
+    named = {"name": "claim", "namespace": "default", "uid": "claim"}
+    claim = {"metadata": named, "spec": {"devices": {"requests": [request]}}}
+    state.on_claim(None, cast("ResourceClaim", claim))
+    wanting = pod(resourceClaims=[{"name": "devices", "resourceClaimName": "claim"}])
+    with pytest.raises(SchedulingFailed, match=r"DynamicResources.* node selection for slice broken"):
+        asyncio.run(state.cycle.decide(wanting, Pace()))

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.defects import SAFE, Compat
 from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.errors import AllocationAborted, AllocationError
@@ -265,25 +265,27 @@ class DeviceSearch:
 
     async def _allocate(self, pod: PodAllocation, node: NodeInfo) -> Allocated | Rejection:
         deadline = time.monotonic() + self._shared.filter_timeout
+        basis: _Basis = []
         outcome = None
         while outcome is None:
-            basis = await self._basis(node, deadline)
-            known = self._known.failures.get(node.name)
-            if known is not None and _is_same(known.basis, basis):
-                return known.rejection
-            outcome = await self._search(pod, node, basis, deadline)
+            try:
+                with turn():
+                    basis = self._shared.basis(node)
+                    known = self._known.failures.get(node.name)
+                    if known is not None and _is_same(known.basis, basis):
+                        return known.rejection
+                    outcome = self._outcome(pod.known_answer(self._shared.node(node)), basis)
+                if outcome is None:
+                    outcome = await self._search(pod, node, basis, deadline)
+            except TurnOver:
+                await self._after_turn(node.name, deadline)
+            except AllocationAborted:
+                raise _timed_out(node.name) from None
+            except AllocationError as error:
+                outcome = _objection(error)
         if isinstance(outcome, Rejection):
             self._known.failures[node.name] = _Failure(basis, outcome)
         return outcome
-
-    async def _basis(self, node: NodeInfo, deadline: float) -> _Basis:
-        """Return what a search depends on; patches may have to be evaluated for that. Raises ``SchedulingFailed``."""
-        while True:
-            try:
-                with turn():
-                    return self._shared.basis(node)
-            except TurnOver:
-                await self._after_turn(node.name, deadline)
 
     async def suspects(self, cluster: Cluster) -> set[str]:
         """Name the nodes on which the attempt may end with an error, so that they are asked even if others fit."""
@@ -346,30 +348,22 @@ class DeviceSearch:
     async def _search(
         self, pod: PodAllocation, node: NodeInfo, basis: _Basis, deadline: float
     ) -> Allocated | Rejection | None:
-        """Ask the allocator; None when the devices changed while it was looking, or selectors take longer."""
-        try:
-            with turn():
-                solution = pod.known_answer(self._shared.node(node))
-            if isinstance(solution, Unknown):
-                with turn():
-                    search = pod.search(self._shared.node(node), Limits(deadline=deadline))
-                while (found := _walked(search)) is None:
-                    await self._pace.step()
-                    if self._pace.gave_way and not self._shared.holds(basis, node):
-                        return None
-                solution = pod.conclude(search, found)
-            if solution is None:
-                return _NO_DEVICES
-            return Allocated(solution.score(), [self._stamped(result) for result in solution.results()], basis)
-        except TurnOver:
-            await self._after_turn(node.name, deadline)
+        """Ask the allocator, and raise what it raises; None when the devices changed while it was looking."""
+        with turn():
+            search = pod.search(self._shared.node(node), Limits(deadline=deadline))
+        while (found := _walked(search)) is None:
+            await self._pace.step()
+            if self._pace.gave_way and not self._shared.holds(basis, node):
+                return None
+        return self._outcome(pod.conclude(search, found), basis)
+
+    def _outcome(self, solution: Solution | Unknown | None, basis: _Basis) -> Allocated | Rejection | None:
+        """Return what a solution means for the node; None for one that a search has to find out."""
+        if isinstance(solution, Unknown):
             return None
-        except AllocationAborted:
-            raise _timed_out(node.name) from None
-        except AllocationError as error:
-            if error.on_node:
-                return Rejection(DYNAMIC_RESOURCES, (error.message,))
-            raise _failed(error.message) from error
+        if solution is None:
+            return _NO_DEVICES
+        return Allocated(solution.score(), [self._stamped(result) for result in solution.results()], basis)
 
     def _stamped(self, allocation: AllocationResult) -> AllocationResult:
         """Add the time from which the timeout of binding conditions counts."""
@@ -381,6 +375,13 @@ class DeviceSearch:
 def _failed(message: str) -> SchedulingFailed:
     """Word an error as kube-scheduler does (``RunFilterPlugins`` in ``pkg/scheduler/framework/runtime``)."""
     return SchedulingFailed(f'running "{DYNAMIC_RESOURCES}" filter plugin: {message}')
+
+
+def _objection(error: AllocationError) -> Rejection:
+    """Return what an error says against its node. Raises ``SchedulingFailed`` if it ends the attempt of the pod."""
+    if error.on_node:
+        return Rejection(DYNAMIC_RESOURCES, (error.message,))
+    raise _failed(error.message) from error
 
 
 def _timed_out(node: str) -> SchedulingFailed:
