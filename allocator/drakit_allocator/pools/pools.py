@@ -127,13 +127,12 @@ class _Pool:
 
     def _changed_slices(self, outcomes: Mapping[str, Outcome]) -> dict[str, PublishedSlice]:
         """Return the slices that statements change; the same objects as before if the change is the same."""
-        known, changed = self._outcomes, {}
-        for name, after in outcomes.items():
-            if (change := after.change) is not None:
-                before = known.get(name)
-                is_same = before is not None and before.change is change
-                changed[name] = self.slices[name] if is_same else self.published[name].changed(change)
-        return changed
+        known, published, slices = self._outcomes, self.published, self.slices
+        return {
+            name: slices[name] if name in known and known[name].change is change else published[name].changed(change)
+            for name, after in outcomes.items()
+            if (change := after.change) is not None
+        }
 
     def view(self, node: Node) -> PoolView | None:
         """Return the pool as the node sees it; None when it has nothing for the node or is being replaced."""
