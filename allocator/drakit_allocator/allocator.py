@@ -237,13 +237,25 @@ def allocate(
     """Allocate devices for all claims of a pod on one node.
 
     ``node`` and ``claims`` are v1 objects, the claims already defaulted. ``patches``: ResourceSlicePatches that hold
-    for this call, besides those of the snapshot; who allocates often makes one with them (``snapshot.patched``).
+    for this call, besides those of the snapshot; what an API server would refuse of them is an error, though kind and
+    apiVersion may be missing. Who allocates often makes a snapshot with them (``snapshot.patched``).
 
     Returns one AllocationResult per claim, or None when they do not fit. Raises ``AllocationError`` for broken input,
     and ``AllocationAborted`` after ``timeout`` seconds or ``max_steps`` steps of the search. Nothing is changed: the
     caller stores the results and then counts them in ``allocated``.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
-    seen = snapshot.patched(patches) if patches else snapshot
+    seen = snapshot.patched(map(_valid, patches)) if patches else snapshot
     solution = PodAllocation(claims, seen, allocated).on(Node.of(node), Limits(deadline, max_steps))
     return None if solution is None else solution.results()
+
+
+def _valid(patch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a patch as an API server would store it. Raises ``AllocationError`` for one that it would refuse."""
+    from drakit_api.slice_patches import definition
+
+    stored, faults = definition.read({"apiVersion": definition.API_VERSION, "kind": definition.KIND, **patch})
+    if faults:
+        name = (stored.get("metadata") or {}).get("name", "")
+        raise AllocationError(f"ResourceSlicePatch {name}: {'; '.join(faults)}")
+    return stored

@@ -184,6 +184,37 @@ def test_taints_name_their_rule_or_patch() -> None:
     assert "d0: broken=fan:NoSchedule (rule ours)" in text
 
 
+def test_every_taint_in_the_way_is_named() -> None:
+    """A pod that tolerates the first one only would wait again."""
+    other = {"key": "aged", "effect": "NoExecute"}
+    rule = {"metadata": {"name": "ours"}, "spec": {"deviceSelector": {"device": "d0"}, "taint": _TAINT}}
+    patches = [_patch("p", taints=[other, {"key": "noted", "effect": "None"}])]
+    said, text = _explained(_claim(), [_device()], patches, taint_rules=[rule])
+    assert "broken=fan:NoSchedule (rule ours) and aged=:NoExecute (patch p)" in text
+    (ruled_out,) = said["nodes"][0]["claims"][0]["requests"][0]["ruledOut"]
+    assert [(one["source"], one["name"]) for one in ruled_out["reason"]["others"]] == [("patch", "p")]
+
+
+def test_values_of_different_types_are_told_apart() -> None:
+    devices = [_device("d0"), _device("d1", attributes={"rack": {"string": "east"}})]
+    rack = f"{_DRIVER}/rack"
+    patches = [_patch("a", "d0", attributes={rack: {"int": 8}}), _patch("b", "d1", attributes={rack: {"string": "8"}})]
+    _, text = _explained(_claim(count=2, constraints=[{"matchAttribute": rack}]), devices, patches)
+    assert 'there are 1 with "8" (patch b), 1 with 8 (patch a)' in text
+
+
+def test_what_a_patch_says_in_vain_is_noted() -> None:
+    gates = ["DRAListTypeAttributes", "DRADeviceTaints"]
+    patch = _patch("p", attributes={f"{_DRIVER}/tiers": {"strings": ["gold"]}}, taints=[_TAINT])
+    features = Features.all().without_gates(gates)
+    inventory = Inventory.of(features, slices=[_slice(_silver())], classes=_CLASSES, patches=[patch])
+    explanation = explain([_claim(_GOLD)], [_NODE], inventory)
+    for part, gate in zip(("lists", "taints"), gates, strict=True):
+        line = f"note: patch p says {part} in vain: they need the feature gate {gate}, which is off\n"
+        assert line in explanation_text(explanation)
+        assert {"patch": "p", "part": part, "gate": gate} in explanation_json(explanation)["silencedPatches"]
+
+
 def test_constraints_say_which_of_the_values_are_of_patches() -> None:
     devices = [_silver(f"d{number}") for number in range(4)]
     patches = [

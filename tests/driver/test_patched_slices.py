@@ -122,7 +122,9 @@ def test_mixins_are_applied_before_patches(tmp_path: Path, files: _Files) -> Non
 def test_taints_need_their_gate(files: _Files) -> None:
     tainting = _patch("p", taints=[{"key": "k", "effect": "NoSchedule"}])
     assert "taints" in files.slices(tainting).stdout
-    assert "taints" not in files.slices(tainting, options=("--feature-gates", "DRADeviceTaints=false")).stdout
+    without = files.slices(tainting, options=("--feature-gates", "DRADeviceTaints=false,DRADeviceTaintRules=false"))
+    assert (without.exit_code, "taints" in without.stdout) == (0, False)
+    assert "patch p: says taints in vain: they need the feature gate DRADeviceTaints, which is off\n" in without.stderr
 
 
 def test_other_objects_are_told(files: _Files) -> None:

@@ -151,7 +151,7 @@ def _allocate(
     emulated_version: str,
     output: str,
 ) -> None:
-    from drakit_allocator.explanation.phrases import faulty_patch_text
+    from drakit_allocator.explanation.phrases import faulty_patch_text, silenced_patch_text
     from drakit_allocator.features import Features
     from drakit_allocator.inputs import file_nodes, placement
     from drakit_client.manifests.documents import ManifestError
@@ -177,6 +177,8 @@ def _allocate(
         click.echo(f"{len(workloads) - len(placed)} of {len(workloads)} were not asked for", err=True)
         raise
     if not explained:
+        for silenced in placing.silenced_patches:
+            click.echo(silenced_patch_text(silenced), err=True)
         for faulty in placing.faulty_patches:
             click.echo(faulty_patch_text(faulty), err=True)
     _print(manifests, placed, explained, output, compat)

@@ -5,7 +5,7 @@ Semantics: ``taintPreventsAllocation`` of the structured allocator of dynamic-re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from drakit_allocator.devices.devices import Device
 from drakit_api.core.tolerations import Taint, Toleration, is_tolerated
@@ -20,8 +20,16 @@ def first_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Tain
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
     """Return the first of the taints that keeps a request with these tolerations away; None if none does."""
+    return next(_untolerated(taints, tolerations), None)
+
+
+def every_untolerated(device: Device, tolerations: Iterable[Toleration]) -> list[Taint]:
+    """Return all taints of a device that keep a request with these tolerations away."""
+    return list(_untolerated((*device.content.taints, *device.added_taints), tolerations))
+
+
+def _untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Iterator[Taint]:
     tolerations = tuple(tolerations)
     for taint in taints:
         if taint.get("effect") in _PREVENTING and not is_tolerated(taint, tolerations):
-            return taint
-    return None
+            yield taint

@@ -6,6 +6,7 @@ that no two devices share. A conflict names as few requests and constraints as i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ from drakit_allocator.explanation.trials import Bench, Trial, changed
 from drakit_allocator.pools.compared_attributes import Value, is_unknown
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_api.kubernetes_objects import ReadOnlyObject
+
+# What integers, booleans and versions look like.
+_OTHER_TYPE = re.compile(r"true|false|-?[0-9]+|[0-9]+\.[0-9]+\.[0-9]+([-+].*)?")
 
 Usable = Callable[[Request], Sequence[Device]]
 _PLENTY = "1E"  # a counter that is large enough
@@ -162,12 +166,15 @@ def value_texts(value: Value, *, as_set: bool) -> list[str]:
         return [
             "(of no known type)" if as_set else "(a list: needs the feature gate DRAListTypeAttributes, which is off)"
         ]
-    content = value.content
-    return sorted(map(_text, content)) if isinstance(content, frozenset) else [_text(content)]
+    content, is_string = value.content, value.type.startswith("string")
+    contents = content if isinstance(content, frozenset) else (content,)
+    return sorted(_text(one, is_string=is_string) for one in contents)
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _text(value: Any, *, is_string: bool) -> str:
+    """Print a value; a string that reads as one of another type, to which it is not equal, stands in quotes."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f'"{text}"' if is_string and _OTHER_TYPE.fullmatch(text) else text
 
 
 def _counters(bench: Bench, claims: Sequence[dict[str, Any]]) -> tuple[CounterName, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -31,6 +31,7 @@ from drakit_allocator.explanation.report import (
     NodeExplanation,
     Outcome,
     ReleaseClaims,
+    SilencedPatch,
 )
 from drakit_allocator.explanation.requests import RequestStudy, network_devices, unreachable
 from drakit_allocator.explanation.trials import Bench, Clock, Trial
@@ -40,6 +41,7 @@ from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects.gated_fields import claim_features
+from drakit_api.slice_patches.patch import SlicePatch
 
 # Called with the number of nodes that are done, and of all nodes.
 Progress = Callable[[int, int], None]
@@ -87,8 +89,13 @@ def explain(
         return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts), defects)
     study = _Study(pod, inventory, Clock(seconds), network_devices(inventory, snapshot.slices))
     explained = study.nodes(attempts, progress)
-    faulty = _faulty_patches(snapshot, [node for node, *_ in attempts])
-    return _with_best(Explanation(names, False, nodes=explained, excluded=elsewhere, faulty_patches=faulty))
+    pools = _pools(snapshot, [node for node, *_ in attempts])
+    faulty = map(FaultyPatch.of, (one for one in snapshot.overlay.faults if _may_concern(one.patch, pools)))
+    silenced = SilencedPatch.of(one for one in snapshot.overlay.patches if _may_concern(one, pools))
+    explanation = Explanation(
+        names, False, nodes=explained, excluded=elsewhere, faulty_patches=tuple(faulty), silenced_patches=silenced
+    )
+    return _with_best(explanation)
 
 
 def _attempts(pod: PodAllocation, nodes: Sequence[ReadOnlyObject], clock: Clock) -> Solution | list[_Attempt]:
@@ -146,17 +153,17 @@ def _effort(remedy: object) -> int:
     return 1
 
 
-def _faulty_patches(snapshot: Snapshot, nodes: Iterable[Node]) -> tuple[FaultyPatch, ...]:
-    """Find the patches that do not apply because of an error, and may concern what the nodes see."""
+def _pools(snapshot: Snapshot, nodes: Iterable[Node]) -> Collection[PoolID]:
+    """Name the pools that the nodes see."""
     pools: dict[PoolID, None] = {}
     for node in nodes:
         with suppress(AllocationError):  # which is told with the node
             pools |= dict.fromkeys(view.id for view in snapshot.pools(node))
-    return tuple(
-        FaultyPatch.of(fault)
-        for fault in snapshot.overlay.faults
-        if any(fault.patch.filter.may_concern(*pool) for pool in pools)
-    )
+    return pools
+
+
+def _may_concern(patch: SlicePatch, pools: Iterable[PoolID]) -> bool:
+    return any(patch.filter.may_concern(*pool) for pool in pools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +199,8 @@ class _Study:
         pools = pool_reasons(situation, self.pod.snapshot.slices, self.inventory)
         hidden = (pool_id for pool_id, _ in self.pod.snapshot.slices.hidden(node))
         bench = Bench.of(node, self.inventory, (*(pool.id for pool in situation.pools), *hidden), clock)
-        taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
+        tainted = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
+        taints = [taint for reason in tainted for taint in (reason, *reason.others)]
         conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
         defects = () if outcome == "timeout" else defect_effects(self.pod, node, clock)
         patches = patches_applied(one for pool in situation.pools for one in pool.table.slices)

@@ -47,9 +47,10 @@ from drakit_allocator.explanation.report import (
     Remedy,
     RemoveTaint,
     RepairPool,
+    SilencedPatch,
 )
 from drakit_api.cel.readings import Reading
-from drakit_api.slice_patches.patch import fault_line
+from drakit_api.slice_patches.patch import Silenced, fault_line
 from drakit_client.processes.counts import counted
 
 UNSELECTED = "do not match selectors"
@@ -102,7 +103,8 @@ def particulars(reason: DeviceReason) -> str:
         case InUse():
             return f"by {joined(reason.holders)}" if any(reason.holders) else ""
         case Tainted():
-            return taint_text(reason.key, reason.value, reason.effect) + _source_text(reason)
+            taints = (reason, *reason.others)
+            return joined([taint_text(one.key, one.value, one.effect) + _source_text(one) for one in taints])
         case WrongNode():
             return reason.selection
         case AttributeMissing():
@@ -353,6 +355,11 @@ def _place_text(place: EffectPlace) -> str:
 def faulty_patch_text(faulty: FaultyPatch) -> str:
     """Say why a patch does not apply."""
     return f"{patches_text((faulty.patch,))} {fault_line(faulty.device, faulty.expression, faulty.error)}"
+
+
+def silenced_patch_text(silenced: SilencedPatch) -> str:
+    """Say what of a patch does not count."""
+    return f"{patches_text((silenced.patch,))} says {Silenced(silenced.part, silenced.gate).text}"
 
 
 def remedy_text(remedy: Remedy) -> str:

@@ -139,7 +139,7 @@ class CapacityRefused(Reason, frozen=True, tag="capacityPolicy"):
 class Tainted(Reason, frozen=True, omit_defaults=True, tag="taint"):
     """A taint that the request does not tolerate: of the slice, or of the rule or patch ``name``.
 
-    A rule is a DeviceTaintRule, a patch a ResourceSlicePatch.
+    A rule is a DeviceTaintRule, a patch a ResourceSlicePatch. ``others`` are more such taints of the same device.
     """
 
     key: str
@@ -147,6 +147,7 @@ class Tainted(Reason, frozen=True, omit_defaults=True, tag="taint"):
     effect: str
     source: Literal["slice", "rule", "patch"]
     name: str = ""
+    others: tuple[Tainted, ...] = ()
 
 
 class WrongNode(Reason, frozen=True, tag="nodeSelection"):

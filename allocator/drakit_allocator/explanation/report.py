@@ -6,12 +6,13 @@ kinds of reasons and fields may be added.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
 from drakit_allocator.explanation.reasons import ClaimReason, DeviceReason, PoolReason
-from drakit_api.slice_patches.patch import PatchFault
+from drakit_api.slice_patches.patch import PatchFault, SlicePatch
 
 # fits; does not fit; an error for this node alone; an error that ends the allocation; no answer in the time given
 Outcome = Literal["fits", "doesNotFit", "nodeError", "error", "timeout"]
@@ -197,6 +198,20 @@ class FaultyPatch(_Part, frozen=True):
         return FaultyPatch(fault.patch.name, fault.error, fault.device, fault.expression)
 
 
+class SilencedPatch(_Part, frozen=True):
+    """A ResourceSlicePatch of which a ``part`` does not count, as the feature gate for it is off."""
+
+    patch: str
+    part: Literal["lists", "taints"]
+    gate: str
+
+    @staticmethod
+    def of(patches: Iterable[SlicePatch]) -> tuple[SilencedPatch, ...]:
+        """Describe what patches say in vain, in the order of their names."""
+        named = sorted(patches, key=lambda patch: patch.name)
+        return tuple(SilencedPatch(patch.name, *one) for patch in named for one in patch.silenced)
+
+
 class NodeExplanation(_Part, frozen=True):
     """One node. ``unfinished`` says what was left out because it took too long."""
 
@@ -252,7 +267,7 @@ class Explanation(_Part, frozen=True):
     If claims that do not fit have a node with outcome "fits", an error on a node before it ended the attempt.
     ``defects`` are those without which they would get other devices on ``node``, or none.
     ``errors`` hold on every node. ``best`` are remedies on ``best_node``: no other node that was looked at needs less.
-    ``faulty_patches`` are those that may concern devices of the nodes.
+    ``faulty_patches`` and ``silenced_patches`` are those that may concern devices of the nodes.
     """
 
     claims: tuple[str, ...]
@@ -267,6 +282,7 @@ class Explanation(_Part, frozen=True):
     best: tuple[Remedy, ...] = ()
     extended_resources: tuple[ExtendedResource, ...] = ()
     faulty_patches: tuple[FaultyPatch, ...] = ()
+    silenced_patches: tuple[SilencedPatch, ...] = ()
 
 
 def explanation_json(explanation: Explanation | DefectEffect) -> dict[str, Any]:

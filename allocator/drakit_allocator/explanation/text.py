@@ -20,6 +20,7 @@ from drakit_allocator.explanation.phrases import (
     readings_text,
     remedy_text,
     short_counters,
+    silenced_patch_text,
     some_of,
 )
 from drakit_allocator.explanation.reasons import (
@@ -83,7 +84,7 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
             yield from _node(node)
     yield from _others([node for node in explanation.nodes if node.node not in shown])
     yield from _excluded(explanation)
-    yield from _faulty_patches(explanation)
+    yield from _notes(explanation)
     if explanation.best and number > 1:
         yield ""
         yield f"Least that would help: {remedy_text(explanation.best[0])}; then it fits on {explanation.best_node}."
@@ -129,10 +130,11 @@ def _excluded(explanation: Explanation) -> Iterator[str]:
         yield f"{some_of(names)}: not tried: {message}"
 
 
-def _faulty_patches(explanation: Explanation) -> Iterator[str]:
-    if explanation.faulty_patches:
+def _notes(explanation: Explanation) -> Iterator[str]:
+    faulty, silenced = explanation.faulty_patches, explanation.silenced_patches
+    if faulty or silenced:
         yield ""
-        lines = _limited(map(faulty_patch_text, explanation.faulty_patches))
+        lines = _limited([*map(faulty_patch_text, faulty), *map(silenced_patch_text, silenced)])
         yield from (f"note: {text.strip()}" for _, text in lines)
 
 

@@ -6,6 +6,7 @@ fails. The order is the one in which people think: a device that is not wanted i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from drakit_allocator.candidates import Obstacle, Situation
 from drakit_allocator.devices.capacity import CapacityError
 from drakit_allocator.devices.devices import Device, DeviceContent
 from drakit_allocator.devices.selectors import verdict
-from drakit_allocator.devices.taints import first_untolerated
+from drakit_allocator.devices.taints import every_untolerated
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.holdings import Holdings, amount_text
 from drakit_allocator.explanation.provenance import Provenance
@@ -155,11 +156,11 @@ class Verdicts:
         return tuple(Condition(one.expression, self._provenance.read(device, one.read)) for one in failed)
 
     def _taint(self, request: Request, device: Device) -> Tainted | None:
-        taint = first_untolerated(device, request.spec.get("tolerations") or ())
-        if taint is None:
-            return None
-        key, value, effect = (str(taint.get(field) or "") for field in ("key", "value", "effect"))
-        return Tainted(key, value, effect, *self._provenance.taint(device, taint))
+        found = [
+            Tainted(*_texts(taint), *self._provenance.taint(device, taint))
+            for taint in every_untolerated(device, request.spec.get("tolerations") or ())
+        ]
+        return msgspec.structs.replace(found[0], others=tuple(found[1:])) if found else None
 
     def _attributes(self, request: Request, device: Device) -> DeviceReason | None:
         """Find the first attribute that a constraint compares and the device does not have; None if it has all."""
@@ -170,6 +171,10 @@ class Verdicts:
             except AllocationError as error:
                 return DerivedFails(number, attribute.name, error.message)
         return None
+
+
+def _texts(taint: Mapping[str, Any]) -> tuple[str, str, str]:
+    return str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")
 
 
 def selection_text(node_name: str | None, selector: Any) -> str:

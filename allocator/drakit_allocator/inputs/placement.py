@@ -15,7 +15,7 @@ from drakit_allocator.defects import SAFE
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.inventory import Inventory
-from drakit_allocator.explanation.report import DefectEffect, FaultyPatch
+from drakit_allocator.explanation.report import DefectEffect, FaultyPatch, SilencedPatch
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.nodes import Node
@@ -140,6 +140,11 @@ class Placement:
     def faulty_patches(self) -> list[FaultyPatch]:
         """Patches that do not apply because of an error, as far as devices were looked at."""
         return list(map(FaultyPatch.of, self._snapshot.overlay.faults))
+
+    @property
+    def silenced_patches(self) -> tuple[SilencedPatch, ...]:
+        """What patches say in vain."""
+        return SilencedPatch.of(self._snapshot.overlay.patches)
 
     def place(self, workload: Workload) -> Placed:
         """Allocate the workload's claims on the first node that has devices for all; they get their status."""

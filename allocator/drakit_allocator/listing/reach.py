@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import difflib
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from drakit_allocator.devices.devices import PoolID, PublishedSlice
-from drakit_allocator.explanation.phrases import some_of
+from drakit_allocator.devices.devices import PublishedSlice
+from drakit_allocator.explanation.phrases import joined, some_of
 from drakit_allocator.overlays.statements import Statement
 from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.slice_patches.patch import DeviceFilter, SlicePatch
@@ -32,14 +34,14 @@ class Reach:
         return self._statement.selected(published)
 
 
-class KnownPools:
-    """The pools that there are, by driver; finds names in filters that are those of none."""
+class KnownNames:
+    """The pools that there are, by driver, and their devices; finds names in filters that nothing has."""
 
-    def __init__(self, pools: Iterable[PoolID]) -> None:
-        self._by_driver: dict[str, set[str]] = {}
-        for driver, pool in pools:
-            self._by_driver.setdefault(driver, set()).add(pool)
-        self._every = set[str]().union(*self._by_driver.values())
+    def __init__(self, slices: Iterable[PublishedSlice]) -> None:
+        self._by_driver: dict[str, dict[str, list[PublishedSlice]]] = {}
+        for one in slices:
+            driver, pool = one.pool
+            self._by_driver.setdefault(driver, {}).setdefault(pool, []).append(one)
 
     def lacks(self, wanted: DeviceFilter) -> str:
         """Say which driver or pool a filter names that is not there; empty if it is, or if there is none at all."""
@@ -48,11 +50,27 @@ class KnownPools:
         driver, pool = wanted.driver, wanted.pool
         if driver is not None and driver not in self._by_driver:
             return f"no slice is of driver {driver}; there are {_some(self._by_driver)}"
-        pools = self._every if driver is None else self._by_driver[driver]
+        pools = {name for one in self._of(driver) for name in one}
         if pool is not None and pool not in pools:
             whose = "there is no pool" if driver is None else f"driver {driver} has no pool"
             return f"{whose} {pool}; there are {_some(pools)}"
         return ""
+
+    def lacks_device(self, wanted: DeviceFilter) -> str:
+        """Say that no pool that a filter may concern has the device that it names; empty if it names none."""
+        if wanted.device is None:
+            return ""
+        known = set[str]()
+        for pools in self._of(wanted.driver):
+            for one in itertools.chain.from_iterable([pools.get(wanted.pool, ())] if wanted.pool else pools.values()):
+                known.update(one.names.values)
+        if wanted.device in known:
+            return ""
+        like = difflib.get_close_matches(wanted.device, sorted(known), n=3)
+        return f"no device there is called {wanted.device}{f'; similar: {joined(sorted(like))}' if like else ''}"
+
+    def _of(self, driver: str | None) -> Collection[Mapping[str, Sequence[PublishedSlice]]]:
+        return self._by_driver.values() if driver is None else [self._by_driver.get(driver, {})]
 
 
 def _some(names: Iterable[str]) -> str:

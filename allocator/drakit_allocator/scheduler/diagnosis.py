@@ -83,12 +83,12 @@ def explained(explanations: Mapping[str, str]) -> list[str]:
     return [f"{_named(names)}: {explanation.rstrip('.')}." for explanation, names in ordered]
 
 
-def cut(message: str) -> str:
-    """Cut a message to what an event can hold."""
+def cut(message: str, size: int = MESSAGE_BYTES) -> str:
+    """Cut a message to so many bytes; if it is not said, to what an event can hold."""
     end = " ..."
-    if len(message.encode()) <= MESSAGE_BYTES:
+    if len(message.encode()) <= size:
         return message
-    return message.encode()[: MESSAGE_BYTES - len(end)].decode(errors="ignore") + end
+    return message.encode()[: size - len(end)].decode(errors="ignore") + end
 
 
 def _named(names: list[str]) -> str:

@@ -14,7 +14,7 @@ import time
 
 from drakit_allocator.explanation.phrases import effect_text
 from drakit_allocator.explanation.report import DefectEffect
-from drakit_allocator.scheduler.diagnosis import cut
+from drakit_allocator.scheduler.diagnosis import MESSAGE_BYTES, cut
 from drakit_allocator.scheduler.leadership import fence
 from drakit_allocator.scheduler.leadership.fence import Gap
 from drakit_allocator.scheduler.nodes.pods import PodInfo
@@ -22,7 +22,7 @@ from drakit_allocator.scheduler.queue import Entry
 from drakit_api.core.conditions import find
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
-from drakit_api.slice_patches.patch import PatchFault
+from drakit_api.slice_patches.patch import PatchFault, fault_text
 from drakit_api.typed_objects import ObjectMeta
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 # An unchanged verdict is repeated as an event at most this often (seconds).
 _REPEAT = 10.0
+# Bytes of a selector that an event has room for, however long the error is.
+_LEAST_OF_EXPRESSION = 100
 
 
 class Reports:
@@ -73,7 +75,7 @@ class Reports:
         """Report why a patch does not apply to a device: of each generation every cause once, with the first device."""
         log.info("patch %s %s", fault.patch.name, fault.text)
         cause = f"{fault.patch.obj['metadata'].get('generation')}: {fault.expression}: {fault.error}"
-        self.events.once({**fault.patch.obj}, "Warning", "FaultyPatch", cut(fault.text), about=cause)
+        self.events.once({**fault.patch.obj}, "Warning", "FaultyPatch", fault_message(fault), about=cause)
 
     def unfenced(self, gap: Gap) -> None:
         """Report an object that cannot be changed, so that late writes of a silent scheduler may still reach it."""
@@ -114,6 +116,12 @@ class Reports:
             log.debug("condition of pod %s not written: %s", uid, error)
         finally:
             del self._writers[uid]
+
+
+def fault_message(fault: PatchFault) -> str:
+    """Say why a patch does not apply; the end of a long expression is left out rather than the error behind it."""
+    spare = MESSAGE_BYTES - len(fault_text(fault.device, " ", fault.error).encode())
+    return cut(fault_text(fault.device, cut(fault.expression, max(spare, _LEAST_OF_EXPRESSION)), fault.error))
 
 
 def _reference(pod: PodInfo) -> Object:

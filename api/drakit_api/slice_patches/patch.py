@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from drakit_api.cel.errors import CelCompileError
 from drakit_api.kubernetes_objects import ReadOnlyObject
@@ -74,12 +74,24 @@ class DeviceFilter:
         return self.driver in (None, driver) and self.pool in (None, pool)
 
 
+class Silenced(NamedTuple):
+    """Something that a patch says in vain, as a feature gate is off."""
+
+    part: Literal["lists", "taints"]
+    gate: str
+
+    @property
+    def text(self) -> str:
+        """What it is and why, as users read it; completes "patch x says ..."."""
+        return f"{self.part} in vain: they need the feature gate {self.gate}, which is off"
+
+
 @dataclass(slots=True, eq=False)
 class SlicePatch:
     """What one object says; compared by identity.
 
     ``obj`` may be replaced by a later version that says the same, of which only metadata is different. ``attributes``
-    and ``capacity`` are by fully qualified name; None removes the attribute.
+    and ``capacity`` are by fully qualified name; None removes the attribute. ``silenced``: what else it says.
     """
 
     obj: ReadOnlyObject
@@ -87,22 +99,24 @@ class SlicePatch:
     attributes: Mapping[str, Attribute | None]
     capacity: Mapping[str, Capacity]
     taints: tuple[Taint, ...]
+    silenced: tuple[Silenced, ...] = ()
 
     @staticmethod
     def of(obj: ReadOnlyObject, *, lists: bool = True, taints: bool = True) -> SlicePatch:
         """Read a patch. Without ``lists`` (DRAListTypeAttributes), ``taints`` (DRADeviceTaints) these do not count."""
         devices: Mapping[str, Any] = obj["spec"].get("devices") or {}
         published: Mapping[str, Attribute] = devices.get("attributes") or {}
+        said = {name: one for name, one in published.items() if lists or not _is_list(one)}
+        silenced = [Silenced("lists", "DRAListTypeAttributes")] if len(said) < len(published) else []
+        if devices.get("taints") and not taints:
+            silenced.append(Silenced("taints", "DRADeviceTaints"))
         return SlicePatch(
             obj,
             DeviceFilter.of(devices.get("filter")),
-            {
-                name: None if one.get("null") is not None else one
-                for name, one in published.items()
-                if lists or not any(one.get(kind) is not None for kind in LIST_VALUES)
-            },
+            {name: None if one.get("null") is not None else one for name, one in said.items()},
             {name: _capacity(one) for name, one in (devices.get("capacity") or {}).items()},
             tuple(devices.get("taints") or ()) if taints else (),
+            tuple(silenced),
         )
 
     @property
@@ -118,6 +132,10 @@ class SlicePatch:
         """
         priority = (self.obj["spec"].get("devices") or {}).get("priority") or 0
         return -priority, _seconds(self.obj["metadata"].get("creationTimestamp")), self.name
+
+
+def _is_list(published: Attribute) -> bool:
+    return any(published.get(kind) is not None for kind in LIST_VALUES)
 
 
 def _capacity(published: Capacity) -> Capacity:

@@ -53,6 +53,7 @@ def effects(patches: Patches, found: PatchedSlices) -> Iterator[str]:
         count = sum(patch in applied for applied in found.applied.values())
         if count:
             yield f"patch {patch.name}: applies to {count} of {len(found.applied)} devices"
+        yield from (f"patch {patch.name}: says {one.text}" for one in patch.silenced)
         faults = [fault for fault in found.faults if fault.patch is patch]
         if not count and not any(not fault.device for fault in faults):
             yield f"patch {patch.name}: applies to no device"

@@ -276,7 +276,10 @@ _TIER = {f"{_GPU}/tier": {"string": "x"}}
         pytest.param(
             {"driver": _NIC, "pool": "n1"}, f": driver {_NIC} has no pool n1; there are all, rack", id="one of others"
         ),
-        pytest.param({"device": "gpu-9"}, "", id="a device"),
+        pytest.param(
+            {"device": "gpu-9"}, ": no device there is called gpu-9; similar: gpu-0, gpu-1 and gpu-2", id="a device"
+        ),
+        pytest.param({"driver": _NIC, "device": "gpu-1"}, ": no device there is called gpu-1", id="of another driver"),
         pytest.param({"device": "gone"}, "", id="one of an older generation"),
     ],
 )
@@ -299,6 +302,21 @@ def test_misspelt_names_are_told_whatever_patches_are_asked_for(files: _Files) -
     lines = files.get("--patched", objects=[*_SLICES, idle, *typos]).stderr.splitlines()
     assert lines[0] == f"patch typo-0 applies to no device: no slice is of driver nobody; there are {_GPU}, {_NIC}"
     assert (len(lines), lines[-1]) == (9, "... and 2 more notes on patches")
+
+
+@pytest.mark.parametrize("options", [(), ("--patch", "list")])
+def test_what_a_patch_says_in_vain_names_the_gate(files: _Files, options: tuple[str, ...]) -> None:
+    listing = _patch("list", {"driver": _GPU}, attributes={f"{_GPU}/tiers": {"strings": ["x"]}})
+    gate = "DRAListTypeAttributes"
+    result = files.get("--patched", *options, "--feature-gates", f"{gate}=false", objects=[*_SLICES, listing])
+    assert result.stderr == f"patch list says lists in vain: they need the feature gate {gate}, which is off\n"
+
+
+def test_a_class_without_spec_is_one_without_selectors(files: _Files) -> None:
+    every = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "every"}}
+    patch = _patch("p", {"deviceClassName": "every"}, attributes=_TIER)
+    result = files.get("--patched", "--patch", "p", "-o", "name", objects=[*_SLICES, every, patch])
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 5)
 
 
 def test_a_patch_that_applies_elsewhere_is_not_said_to_do_nothing(files: _Files) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drakit import AllocatedState, Features, Snapshot, allocate
+from drakit import AllocatedState, AllocationError, Features, Snapshot, allocate
 from drakit_allocator.defects import SAFE
 from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF
 from drakit_allocator.scheduler.state import State
@@ -67,6 +67,26 @@ def test_they_stand_beside_those_of_the_snapshot() -> None:
     assert _devices(snapshot) == ["gpu-1"]
     assert _devices(snapshot, _patch("b", "gpu-0", _GOLD)) == ["gpu-0"]
     assert _devices(snapshot, _patch("b", "gpu-1", _NONE, priority=1)) is None
+
+
+@pytest.mark.parametrize(
+    ("patch", "complaint"),
+    [
+        pytest.param({"metadata": {"name": "p"}}, "ResourceSlicePatch p: spec: Required value", id="no spec"),
+        pytest.param({"spec": {}}, "name or generateName is required", id="no name"),
+        pytest.param(_patch("p", "gpu-1", {"int": "5"}), r"tier.int: Invalid value: .*integer", id="a wrong type"),
+        pytest.param(
+            {"metadata": {"name": "p"}, "spec": {"devices": {"attributes": {"tier": _GOLD}}}},
+            "must be a domain and a C identifier",
+            id="a name without domain",
+        ),
+    ],
+)
+def test_a_patch_that_an_api_server_would_refuse_is_an_error(patch: Object, complaint: str) -> None:
+    """Else it would be overlooked, or be an error of Python that names nothing."""
+    snapshot = Snapshot(_FEATURES, slices=[_slice()], classes=[_CLASS])
+    with pytest.raises(AllocationError, match=complaint):
+        _devices(snapshot, patch)
 
 
 def test_a_patched_snapshot_does_not_follow_the_original() -> None:
