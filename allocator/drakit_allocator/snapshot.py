@@ -80,9 +80,9 @@ class Snapshot:
         self.slices.remove(name)
 
     def put_class(self, device_class: ReadOnlyObject) -> None:
-        """Add or replace a DeviceClass; an API server gives an empty spec to one without."""
+        """Add or replace a DeviceClass."""
         name = device_class["metadata"]["name"]
-        self.classes[name] = device_class if device_class.get("spec") is not None else {**device_class, "spec": {}}
+        self.classes[name] = device_class
         self.overlay.class_changed(name)
 
     def remove_class(self, name: str) -> None:

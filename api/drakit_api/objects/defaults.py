@@ -32,6 +32,8 @@ def set_defaults(kind: str, obj: dict[str, Any], now: str, version: str = "v1") 
             for device in spec.get("devices") or ():
                 for taint in device.get("taints") or ():
                     taint.setdefault("timeAdded", now)
+        case "DeviceClass":
+            obj.setdefault("spec", {})  # no pointer in Go
         case "DeviceTaintRule":
             # The taint is no pointer in Go: it exists, and gets its time, even if nothing was sent.
             taint = obj.setdefault("spec", {}).setdefault("taint", {})
