@@ -252,6 +252,7 @@ def allocate(
 
 def _valid(patch: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a patch as an API server would store it. Raises ``AllocationError`` for one that it would refuse."""
+    # What judges patches takes longer to load than a scheduler, which meets judged ones only, has time for.
     from drakit_api.slice_patches import definition
 
     stored, faults = definition.read({"apiVersion": definition.API_VERSION, "kind": definition.KIND, **patch})

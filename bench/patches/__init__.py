@@ -140,11 +140,8 @@ async def _change(report: Report, step: Step, patched: asyncio.subprocess.Proces
         step(f"a patch for {whom} changes")
         await _ask(patched, whom, Change)  # the first one is new, and its selector is compiled
         found = [await _ask(patched, whom, Change) for _ in range(2 * changes)]
-        # Devices are reserved and given back by turns, which are not the same work.
-        decided, all_nodes = (
-            max(_undisturbed([getattr(one, figure) for one in found[way::2]]) for way in (0, 1))
-            for figure in ("decided", "all_nodes")
-        )
+        decided = _slower_way([one.decided for one in found])
+        all_nodes = _slower_way([one.all_nodes for one in found])
         report.rows.append(_until(f"{whom}: decision, ms", decided))
         report.rows.append([f"{whom}: all nodes, ms", "-", f"{all_nodes:.1f}", "-", "-", "", "-", "-"])
 
@@ -168,6 +165,11 @@ async def _ask(child: asyncio.subprocess.Process, what: str, kind: type[_T]) -> 
     child.stdin.write(f"{what}\n".encode())
     await child.stdin.drain()
     return msgspec.json.decode(await processes.line_of(child, _SECONDS), type=kind)
+
+
+def _slower_way(changes: Sequence[float]) -> float:
+    """Devices are reserved and given back by turns, which are not the same work."""
+    return max(_undisturbed(changes[way::2]) for way in (0, 1))
 
 
 def _undisturbed(rounds: Sequence[float]) -> float:

@@ -5,7 +5,8 @@ Semantics: ``taintPreventsAllocation`` of the structured allocator of dynamic-re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from drakit_allocator.devices.devices import Device
 from drakit_api.core.tolerations import Taint, Toleration, is_tolerated
@@ -15,7 +16,12 @@ _PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not know
 
 def first_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Taint | None:
     """Return the first taint that keeps a request with these tolerations from getting the device; None if none does."""
-    return untolerated((*device.content.taints, *device.added_taints), tolerations)
+    return next(every_untolerated(device, tolerations), None)
+
+
+def every_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Iterator[Taint]:
+    """Yield all taints that keep a request with these tolerations from getting the device."""
+    return _untolerated((*device.content.taints, *device.added_taints), tolerations)
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
@@ -23,9 +29,9 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
     return next(_untolerated(taints, tolerations), None)
 
 
-def every_untolerated(device: Device, tolerations: Iterable[Toleration]) -> list[Taint]:
-    """Return all taints of a device that keep a request with these tolerations away."""
-    return list(_untolerated((*device.content.taints, *device.added_taints), tolerations))
+def identity(taint: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return key, value and effect of a taint, empty where they are not set."""
+    return taint.get("key") or "", taint.get("value") or "", taint.get("effect") or ""
 
 
 def _untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Iterator[Taint]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from drakit_allocator.allocated import claim_name
+from drakit_allocator.devices.taints import identity
 from drakit_allocator.explanation.minimal import smallest
 from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
 from drakit_allocator.explanation.report import (
@@ -156,11 +157,7 @@ def _of_patches(claims: Sequence[ReadOnlyObject], bench: Bench, patches: Sequenc
 
 
 def _is(taint: ReadOnlyObject, wanted: RemoveTaint) -> bool:
-    return (taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "") == (
-        wanted.key,
-        wanted.value,
-        wanted.effect,
-    )
+    return identity(taint) == (wanted.key, wanted.value, wanted.effect)
 
 
 def _release(claims: Sequence[ReadOnlyObject], bench: Bench) -> ReleaseClaims | None:

@@ -6,7 +6,6 @@ fails. The order is the one in which people think: a device that is not wanted i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from drakit_allocator.candidates import Obstacle, Situation
 from drakit_allocator.devices.capacity import CapacityError
 from drakit_allocator.devices.devices import Device, DeviceContent
 from drakit_allocator.devices.selectors import verdict
-from drakit_allocator.devices.taints import every_untolerated
+from drakit_allocator.devices.taints import every_untolerated, identity
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.holdings import Holdings, amount_text
 from drakit_allocator.explanation.provenance import Provenance
@@ -157,7 +156,7 @@ class Verdicts:
 
     def _taint(self, request: Request, device: Device) -> Tainted | None:
         found = [
-            Tainted(*_texts(taint), *self._provenance.taint(device, taint))
+            Tainted(*identity(taint), *self._provenance.taint(device, taint))
             for taint in every_untolerated(device, request.spec.get("tolerations") or ())
         ]
         return msgspec.structs.replace(found[0], others=tuple(found[1:])) if found else None
@@ -171,10 +170,6 @@ class Verdicts:
             except AllocationError as error:
                 return DerivedFails(number, attribute.name, error.message)
         return None
-
-
-def _texts(taint: Mapping[str, Any]) -> tuple[str, str, str]:
-    return str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")
 
 
 def selection_text(node_name: str | None, selector: Any) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.explanation.phrases import joined, some_of
@@ -38,10 +37,11 @@ class KnownNames:
     """The pools that there are, by driver, and their devices; finds names in filters that nothing has."""
 
     def __init__(self, slices: Iterable[PublishedSlice]) -> None:
-        self._by_driver: dict[str, dict[str, list[PublishedSlice]]] = {}
-        for one in slices:
+        self._slices = list(slices)
+        self._by_driver: dict[str, set[str]] = {}
+        for one in self._slices:
             driver, pool = one.pool
-            self._by_driver.setdefault(driver, {}).setdefault(pool, []).append(one)
+            self._by_driver.setdefault(driver, set()).add(pool)
 
     def lacks(self, wanted: DeviceFilter) -> str:
         """Say which driver or pool a filter names that is not there; empty if it is, or if there is none at all."""
@@ -50,7 +50,7 @@ class KnownNames:
         driver, pool = wanted.driver, wanted.pool
         if driver is not None and driver not in self._by_driver:
             return f"no slice is of driver {driver}; there are {_some(self._by_driver)}"
-        pools = {name for one in self._of(driver) for name in one}
+        pools = self._by_driver[driver] if driver is not None else set[str]().union(*self._by_driver.values())
         if pool is not None and pool not in pools:
             whose = "there is no pool" if driver is None else f"driver {driver} has no pool"
             return f"{whose} {pool}; there are {_some(pools)}"
@@ -60,17 +60,12 @@ class KnownNames:
         """Say that no pool that a filter may concern has the device that it names; empty if it names none."""
         if wanted.device is None:
             return ""
-        known = set[str]()
-        for pools in self._of(wanted.driver):
-            for one in itertools.chain.from_iterable([pools.get(wanted.pool, ())] if wanted.pool else pools.values()):
-                known.update(one.names.values)
+        concerned = (one for one in self._slices if wanted.may_concern(*one.pool))
+        known = {name for one in concerned for name in one.names.values}
         if wanted.device in known:
             return ""
         like = difflib.get_close_matches(wanted.device, sorted(known), n=3)
         return f"no device there is called {wanted.device}{f'; similar: {joined(sorted(like))}' if like else ''}"
-
-    def _of(self, driver: str | None) -> Collection[Mapping[str, Sequence[PublishedSlice]]]:
-        return self._by_driver.values() if driver is None else [self._by_driver.get(driver, {})]
 
 
 def _some(names: Iterable[str]) -> str:
